@@ -9,27 +9,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
 import pytest
 
 from holdfast import cli
 from holdfast.formats import RECORDS
 from tests import processes
-from tests.commandline import command_of, holdfast
+from tests.commandline import holdfast
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@each_row("name", cli.commands())
-def test_every_command_of_the_table_is_there(name: str) -> None:
-    """One lazy row in the table is all a command needs beside its file."""
-    command = command_of(name)
-
-    assert isinstance(command, click.Command)
-    assert command.name == name
-    assert command.help
 
 
 def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:

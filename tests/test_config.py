@@ -31,7 +31,7 @@ def test_nothing_needs_configuring(tmp_path: Path) -> None:
     """Without any file every key has its default and there are no problems."""
     loaded = config.load(tmp_path, trusted=False)
 
-    assert loaded == config.Loaded(config.Config(), {}, {})
+    assert loaded == config.Loaded(config.Config(), [], {})
     assert loaded.config.format == "compaction"
     assert (loaded.config.handlers.timeout, loaded.config.handlers.deadline) == (5.0, 20.0)
     assert loaded.config.freshness_days == 7
@@ -106,9 +106,9 @@ def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("todo = 'off'", "unknown key 'todo' (did you mean 'todos'?)"),
+        ("todo = 'off'", "unknown key 'todo'; did you mean todos?"),
         ("xyzzy = 1", "unknown key 'xyzzy'"),
-        ("handlers.offf = []", "unknown key 'handlers.offf' (did you mean 'handlers.off'?)"),
+        ("handlers.offf = []", "unknown key 'handlers.offf'; did you mean handlers.off?"),
         ("handlers = 3", "unknown key 'handlers'"),
         ("todos = true", "key 'todos': input should be 'tell' or 'off', got True"),
         ("trail = 'yes'", "key 'trail': input should be a valid boolean, got 'yes'"),

@@ -48,7 +48,6 @@ COMMANDS = """
     formats check nobody
     formats new "my format"
     formats list
-    config --check
     server
     doctor
     install --scope local

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from holdfast import formats, paths
 from holdfast.commands import choices
-from holdfast.errors import ChoiceError, HoldfastError, because, command_line
+from holdfast.errors import ChoiceError, HoldfastError, because, command_line, did_you_mean
 from holdfast.formats import RECORDS
 from holdfast.process import reset_signals
 from holdfast.process.terminal_text import guarded, nobody_reads
@@ -38,7 +37,7 @@ _FORMER = {
     "server start": "the next event of a session starts a server, and `holdfast server` shows it",
     "server stop": "use `holdfast server --stop`",
     "config show": "use `holdfast config`",
-    "config check": "use `holdfast config --check`",
+    "config check": "use `holdfast doctor configuration`",
     "config schema": "use `holdfast config --schema`",
     "list": "use `holdfast status`",
     "show": "use `holdfast status`, or `holdfast status WORKFLOW`",
@@ -170,9 +169,7 @@ class LazyGroup(click.Group):
         if gone := former(args):
             raise click.UsageError(gone, ctx)
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
-            near = get_close_matches(args[0], commands(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{did_you_mean(args[0], commands())}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -184,8 +181,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
-@click.pass_context
-def holdfast(context: click.Context) -> None:
+def holdfast() -> None:
     """Make long Claude Code work survive context compaction, and route hook events to handlers.
 
     \b
@@ -193,11 +189,7 @@ def holdfast(context: click.Context) -> None:
       holdfast install
       holdfast start "User auth" --phase Design --phase Build
     """
-    try:
-        paths.home()
-    except HoldfastError:
-        if context.invoked_subcommand != "handlers":  # some of its commands need none, and the others say so
-            raise
+    paths.home()
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -34,6 +34,11 @@ def minute(stamp: str) -> str:
     return f"{stamp[:10]} {stamp[11:16]} UTC"
 
 
+def second(stamp: str) -> str:
+    """Return a stamp for people, to the second and without its zone: `2025-12-09 14:30:52`."""
+    return f"{stamp[:10]} {stamp[11:19]}"
+
+
 def file_stamp(moment: datetime | None = None) -> str:
     """Return a time (default: now) as `20251209_143052`, in UTC, for file names (R001-02)."""
     return _utc(moment or now()).strftime("%Y%m%d_%H%M%S")

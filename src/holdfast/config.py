@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
 
 from holdfast import paths
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import MissingError, StateError, did_you_mean
 from holdfast.files import tomlfile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pydantic.fields import FieldInfo
@@ -149,20 +148,15 @@ class Loaded:
 
     Attributes:
         config: the merged configuration.
-        faults: what is wrong in each file, a sentence each; files without faults are left out.
+        problems: what is wrong in all files, a sentence each.
         ignored: the keys of an untrusted project file that don't count, with their values.
         sources: the files that each key's value comes from; a key with its default has none.
     """
 
     config: Config
-    faults: Mapping[Path, Sequence[str]]
+    problems: list[str]
     ignored: dict[str, Any]
     sources: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
-
-    @property
-    def problems(self) -> list[str]:
-        """What is wrong with all files."""
-        return [each for texts in self.faults.values() for each in texts]
 
 
 def load(root: Path | None, *, trusted: bool) -> Loaded:
@@ -180,11 +174,10 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     """
     values: dict[str, Any] = {}
     sources: dict[str, tuple[Path, ...]] = {}
-    faults: dict[Path, list[str]] = {}
+    problems: list[str] = []
     ignored: dict[str, Any] = {}
     project = paths.project_config(root) if root else None
     for file in filter(None, (paths.user_config(), project, paths.managed_config())):
-        problems: list[str] = []
         entries = _entries(file, root if file == project else None, problems)
         if file == project and not trusted:
             ignored = {key: entries.pop(key) for key in list(entries) if key not in HARMLESS | USER_ONLY}
@@ -192,9 +185,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
             joins = key in JOINED and key in values
             values[key] = [*values[key], *value] if joins else value
             sources[key] = (*sources[key], file) if joins else (file,)
-        if problems:
-            faults[file] = problems
-    return Loaded(Config.model_validate(_nested(values)), faults, ignored, sources)
+    return Loaded(Config.model_validate(_nested(values)), problems, ignored, sources)
 
 
 def check(file: Path, within: Path | None = None) -> list[str]:
@@ -220,10 +211,7 @@ def _entries(file: Path, within: Path | None, problems: list[str]) -> dict[str, 
     unknown = [key for key in entries if key not in FIELDS]
     if more := unknown[_MOST_UNKNOWN:]:  # a file can hold thousands
         problems.append(f"{file}: and {len(more)} more unknown keys")
-    for key in unknown[:_MOST_UNKNOWN]:
-        close = difflib.get_close_matches(key, FIELDS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        problems.append(f"{file}: unknown key {_brief(key)}{hint}")
+    problems += [f"{file}: unknown key {_brief(key)}{did_you_mean(key, FIELDS)}" for key in unknown[:_MOST_UNKNOWN]]
     return {key: value for key, value in entries.items() if key in FIELDS}
 
 

@@ -97,6 +97,7 @@ def _dispatch(argument: str | None, payload: dict[str, Any], started: float, str
         if not _read(argument and background.event(argument), payload) or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
+        log.write("debug", f"{argument or payload[CLIENT.EVENT_KEY]} came")  # `holdfast doctor --fire` looks for it
         files = discovery.find(CLIENT, project, for_event=True)
         plan, event = prepare(payload, project, files, background=aside)
         if aside and event and (file := CLIENT.edited_file(event)):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from holdfast import paths
@@ -161,24 +158,6 @@ def test_your_configuration_does_not_change_how_examples_come_out(tmp_path: Path
     paths.user_config().write_text("[options.guard]\nword = 'pull'\n")
 
     assert "1 example passed" in holdfast("handlers", "test", str(tmp_path / "guard.py")).out
-
-
-def test_no_home_is_needed(tmp_path: Path) -> None:
-    """As in a container whose user has none. Other commands say what is missing."""
-    (tmp_path / "guard.py").write_text(examples('{"git push": "deny"}'))
-    head = "import pwd\ndef missing(uid): raise KeyError(uid)\npwd.getpwuid = missing\n"
-    environ = {"PATH": os.defpath, "PYTHONPATH": str(paths.package_root())}
-    said = {}
-    for words in (["test", "."], ["check", "."], ["list"]):
-        script = f"{head}from holdfast.cli import main\nmain(['handlers', *{words!r}])"
-        command = [sys.executable, "-c", script]
-        done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
-        said[words[0]] = done.stdout + done.stderr
-
-    assert said["test"] == "1 example passed, of 1 handler.\n"
-    assert said["check"] == "No faults in 1 handler.\n"
-    assert "HOME isn't set" in said["list"]
-    assert [path.name for path in tmp_path.iterdir()] == ["guard.py"]
 
 
 def written(body: str, event: str = "pre_tool_use", head: str = "from holdfast import *\n", kind: str = "") -> str:

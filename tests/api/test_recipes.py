@@ -66,7 +66,7 @@ def test_the_configuration_that_the_pages_show_is_accepted(holdfast_project: Cal
     assert len(blocks) == 5
     for block in blocks:
         project.write({f"{os.environ['XDG_CONFIG_HOME']}/holdfast/holdfast.toml": block})
-        assert holdfast("config", "--check", root=project.root).code == 0
+        assert holdfast("doctor", "configuration", root=project.root).code == 0
 
 
 def test_claude_is_told_of_changed_files_at_a_prompt(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ def write(path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('formt = "hybrid"\n', "unknown key 'formt' (did you mean 'format'?)"),
+        ('formt = "hybrid"\n', "unknown key 'formt'; did you mean format?"),
         ('format = "other"\n', "key 'format'"),
         ("format = \n", "is not TOML"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from holdfast import paths
 from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
-from tests.doctoring import healthy, obey, only
+from tests.doctoring import healthy, only
 from tests.handmade import ME
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def test_a_precompact_that_never_fires(root: Path, past: Callable[..., None]) ->
 
 
 @pytest.mark.usefixtures("anybody")
-def test_what_opens_the_ledger_is_the_remedy(root: Path) -> None:
-    """Also where the ledger cannot be reached, and `--fix` would mend nothing."""
+def test_ledger_that_cannot_be_read_is_the_ledger_checks(root: Path) -> None:
+    """Also where its folder can't be reached."""
     project = Workspace.open(root)
     compactions.recent(project)
     project.close()
@@ -69,7 +69,6 @@ def test_what_opens_the_ledger_is_the_remedy(root: Path) -> None:
     for folder in (project.ledger_file.parent, state.parent):
         folder.chmod(0o000)
         found = only("deliveries", root, "notice")
-        assert "compactions can't be checked" in found.text
-        assert found.remedy == f"chmod u+rwx {folder}"
-        obey(found, root)
+        assert "compactions can't be checked" in found.text and found.remedy == "holdfast doctor ledger"
+        folder.chmod(0o700)
         healthy("deliveries", root)

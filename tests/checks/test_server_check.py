@@ -38,23 +38,6 @@ def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     return place
 
 
-def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
-    """One event, two events."""
-    place.warm_up()
-    place.fire(place.call(), "PreToolUse")
-    place.until(
-        lambda: (
-            healthy("server", place.root) == f"the server of {place.entry} (process {place.pid}) has answered 1 event"
-        )
-    )
-    place.fire(place.call(), "PreToolUse")
-    place.until(
-        lambda: (
-            healthy("server", place.root) == f"the server of {place.entry} (process {place.pid}) has answered 2 events"
-        )
-    )
-
-
 @pytest.mark.slow
 def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
     """`holdfast doctor --fix` does the same and says so."""

@@ -81,11 +81,25 @@ def test_every_command_says_the_same_of_an_agent_that_was_cut_off(
     project.fire("Stop", background_tasks=[])
     assert statuses(project) == {"Look around": "interrupted"}
     page = holdfast("status", root=project.root).out
-    assert page.count(lost.run) == 2 and f"output: /tmp/{lost.run}.output" in page
-    assert "  interrupted just now" in page and "failed" not in page
-    told = holdfast("status", "--json", root=project.root).json
-    assert [each["status"] for each in (*told["agents"], *told["current"]["unused_results"])] == ["interrupted"] * 2
+    assert page.count(lost.run) == 1 and f"{lost.run:<24}  interrupted  " in page and "failed" not in page
+    (told,) = holdfast("status", "--json", root=project.root).json["agents"]
+    assert (told["status"], told["output"]) == ("interrupted", f"/tmp/{lost.run}.output")
+    assert f"output: /tmp/{lost.run}.output\n" in holdfast("agents", lost.run, root=project.root).out
     assert "interrupted, " in holdfast("report", "-", root=project.root).out
+
+
+def test_status_of_a_workflow_lists_its_own_agents(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that runs in the foreground; without a name all are listed."""
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    project.session = OTHER
+    begin(project, "startup")
+    holdfast("start", "Login", "--format", "hybrid", "--phase", "Write @builder", root=project.root, session=OTHER)
+    Agent(project, "Write", number=1).about_to()
+    launched(project, 2, "Look around")
+
+    (own,) = holdfast("status", "Login", "--json", root=project.root).json["agents"]
+    assert (own["about"], own["phase"], own["status"]) == ("builder: Write", "phase_0", "running")
+    assert len(holdfast("status", "--json", root=project.root).json["agents"]) == 2
 
 
 def test_a_script_that_runs_is_shown_so(launches: Launches) -> None:

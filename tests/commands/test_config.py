@@ -1,14 +1,17 @@
-"""`holdfast config` shows what is in force and from where, checks files, and prints their schema."""
+"""`holdfast config` shows what is in force and from where, and prints the schema of its files."""
 
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import config, paths
 from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -72,43 +75,6 @@ def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.
     assert rows["server"]["value"] is False
     assert rows["server"]["variable"] == "HOLDFAST_SERVER"
     assert line(holdfast("config", root=tmp_path).out, "server") == ["false", "HOLDFAST_SERVER"]
-
-
-def test_check_without_any_file(tmp_path: Path) -> None:
-    """Nothing is wrong."""
-    assert holdfast("config", "--check", root=tmp_path).out == "There is no holdfast.toml, and none is needed.\n"
-
-
-def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: Path, tmp_path: Path) -> None:
-    """The project's needs no trust for that, and may not lead out of the project; exit code 1."""
-    user_file.write_text("trail = true\n")
-    project_file.write_text('reading = "never"\nexclude_patterns = ["("]\n')
-
-    said = holdfast("config", "--check", root=tmp_path, code=1).out.splitlines()
-
-    assert said[0] == "~/.config/holdfast/holdfast.toml: every key is valid"
-    assert said[1].startswith(f"{project_file}: key 'reading': input should be 'off', 'remind' or 'hold'")
-    assert said[2].startswith(f"{project_file}: key 'exclude_patterns': '(' isn't a regular expression")
-    assert len(said) == 3
-
-    project_file.unlink()
-    project_file.symlink_to(user_file)
-    assert "leads out of" in holdfast("config", "--check", root=tmp_path, code=1).out
-
-
-def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each by its path from here, wherever it lies; a file that isn't there is wrong usage."""
-    monkeypatch.chdir(tmp_path)
-    Path("team.toml").write_text("server = true\n")
-    user_file.write_text("server = true\n")
-
-    assert (
-        holdfast("config", "--check", str(user_file), root=tmp_path).out
-        == "~/.config/holdfast/holdfast.toml: every key is valid\n"
-    )
-    assert "does not exist" in holdfast("config", "--check", "gone.toml", root=tmp_path, code=2).err
-    said = holdfast("config", "--check", "team.toml", str(user_file), root=tmp_path, code=1).out
-    assert said.startswith("team.toml: key 'server' counts only in ~/.config/holdfast/holdfast.toml")
 
 
 def test_schema_prints_the_schema(tmp_path: Path) -> None:

@@ -168,7 +168,9 @@ def test_new_never_overwrites(root: Path) -> None:
     assert (paths.project_handlers(root) / "mine.py").read_text() == GOOD
 
 
-@pytest.mark.parametrize("arguments", [("a-b",), ("../x",), ("_hidden",), ("",), ("fresh", "--event", "Nonsense")])
+@pytest.mark.parametrize(
+    "arguments", [("a-b",), ("../x",), ("_hidden",), ("",), ("fresh", "--event", "Nonsense"), ("fresh", "--in-project")]
+)
 def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str, ...]) -> None:
     """Exit 2, and nothing is written."""
     given = arguments if len(arguments) > 1 else (*arguments, "--event", "Stop")

@@ -94,21 +94,7 @@ def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Pat
     assert options.open_project(str(tmp_path)).config.todos == "off"
 
 
-@each_row(
-    "text, value",
-    [
-        ("7", 7),
-        ("true", True),
-        ("null", None),
-        ('"7"', "7"),
-        ('{"a": [1]}', {"a": [1]}),
-        ("plain text", "plain text"),
-        ("", ""),
-        ("NaN", "NaN"),
-        ("Infinity", "Infinity"),
-        ("é😀", "é😀"),
-    ],
-)
-def test_a_context_value_may_be_json(text: str, value: object) -> None:
-    """A value that is JSON is taken as JSON, any other as text."""
-    assert options.as_context([f" key ={text}"]) == {"key": value}
+@each_row("line", ["server --json --stop", "config --schema --json"])
+def test_options_that_exclude_each_other_are_refused(line: str) -> None:
+    """Nothing is done."""
+    assert "can't be used together; choose one" in holdfast(*line.split(), code=2).err

@@ -153,17 +153,3 @@ def test_forgetting_takes_no_page_that_a_link_leads_to(project: HoldfastProject,
     holdfast("report", root=project.root)
     holdfast("forget", "--everything", "--yes", root=project.root)
     assert [each.name for each in place.iterdir()] == ["odd.html"]
-
-
-def test_forgetting_takes_the_reports_of_every_checkout(project: HoldfastProject, tmp_path: Path) -> None:
-    """Each tells of all of the project."""
-    (project.root / ".claude").mkdir(exist_ok=True)
-    other = tmp_path / "other"
-    (other / ".claude").mkdir(parents=True)
-    for root in (project.root, other):
-        (root / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n', "utf-8")
-        holdfast("handlers", "trust", "--yes", root=root)
-        holdfast("start", "Shared", "--phase", "One", root=root, session=ME)
-        holdfast("report", root=root)
-    holdfast("forget", "--session", ME, "--yes", root=project.root)
-    assert [(root / PLACE).exists() for root in (project.root, other)] == [False, False]

@@ -44,10 +44,24 @@ def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, s
     assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
-@each_row("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
-def test_a_context_value_no_file_could_hold_is_text(tmp_path: Path, value: str) -> None:
-    """Python reads more as JSON than JSON has; such a value would break the state file."""
-    holdfast("start", "Book", "--phase", "One", "--set", f"x={value}", root=tmp_path)
+@each_row(
+    "text, value",
+    [
+        *(
+            ("7", 7),
+            ("true", True),
+            ("null", None),
+            ('"7"', "7"),
+            ('{"a": [1]}', {"a": [1]}),
+            ("é 😀", "é 😀"),
+            ("", ""),
+        ),
+        *((each, each) for each in ("NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000)),
+    ],
+)
+def test_a_context_value_may_be_json(tmp_path: Path, text: str, value: object) -> None:
+    """Any other is text. Python reads more as JSON than JSON has; such a value would break the state file."""
+    holdfast("start", "Book", "--phase", "One", "--set", f" x ={text}", root=tmp_path)
 
     assert state(tmp_path)["context"]["x"] == value
 

@@ -264,12 +264,11 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     with_agents: {
         "status": (
             *(0, "[>] 1. Draft", "[ ] 3. Print @printer"),
-            *("Running agents general-purpose a0000000000000001 for phase 1", "in the background"),
-            *("Agents whose results were not used general-purpose a0000000000000002", "said: All is well."),
-            "output: /tmp/a0000000000000002.output",
+            *("Agents", "a0000000000000001 running general-purpose: Draft"),
+            "a0000000000000002 finished general-purpose: Look",
         ),
         "agents": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
-        "agents a0000000000000002": (0, "All is well."),
+        "agents a0000000000000002": (0, "All is well.", "output: /tmp/a0000000000000002.output"),
         "report -": (0, "; its result was not used", "restore_workflow"),
         "agents a0000000000000002 --rerun": (0, "a0000000000000002 won't be used again"),
         "agents a0": (1, "several agents or runs begin with 'a0'"),
@@ -314,7 +313,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "log": (0, "version 3 saved"),
     },
     misconfigured: {
-        "config --check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
+        "doctor configuration": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
         "status": (0, NONE),
     },
     over_the_clients_settings: {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -572,6 +573,32 @@ def test_of_many_workflows_each_is_found_by_its_key(kit: Kit) -> None:
     assert {each.key for each in kit.adapter.find(kit.project).workflows} == set(keys)
     for key in keys:
         assert key in {each.key for each in kit.adapter.candidates(kit.project, {key}).workflows}
+
+
+def test_work_grows_with_the_units_and_not_with_their_square(kit: Kit) -> None:
+    """Reading and moving a workflow of 400 units takes at most eight times the calls that 80 units take."""
+    few, many = (_calls_to_move(kit, units) for units in (80, 400))
+
+    assert many <= 8 * few
+
+
+def _calls_to_move(kit: Kit, units: int) -> int:
+    """Return how many functions are called to find a new workflow of so many units and complete its first one."""
+    named = tuple((f"step-{number:04}-zx9", "") for number in range(units))
+    key = verbs.begin(kit.project, verbs.start(kit.project, kit.name, Start("Long", phases=named, replace=True))).key
+    calls = 0
+
+    def count_call(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count_call)
+    try:
+        found = next(each for each in kit.adapter.find(kit.project).workflows if each.key == key)
+        assert completed(verbs.done(kit.project, found)) == 1
+    finally:
+        sys.setprofile(None)
+    return calls
 
 
 @pytest.mark.parametrize(("writers", "at_once"), [(8, 8), pytest.param(200, 20, marks=pytest.mark.nightly)])

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 THEIRS = {"type": "command", "command": "mine.sh"}
-OFF, ON = {"disableAllHooks": True}, {"disableAllHooks": False}
 SOME = 0x1A2B3C4D5E6F7A80
 CONFIG = Path(".config/holdfast/holdfast.toml")
 NEEDS_NEW_CLIENT = "from holdfast import hookimpl\n@hookimpl\ndef on_pre_skill_shell_command(event): ...\n"
@@ -164,52 +163,6 @@ def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path, monkeyp
     assert list(state.rglob("*.db")) and "holdfast" in settings.read_text()
     holdfast("uninstall", "--purge", "--yes", root=tmp_path)
     assert not state.exists() and not (home / ".local/share/holdfast").exists()
-
-
-@each_row(
-    "files, named",
-    [
-        ({"settings": OFF}, "settings"),
-        ({"settings": OFF, "project": ON}, ""),
-        ({"settings": OFF, "project": ON, "local": OFF}, "local"),
-        ({"settings": OFF, "local": ON}, ""),
-    ],
-)
-def test_doctor_names_the_settings_that_switch_hooks_off(
-    tmp_path: Path, home: Path, files: dict[str, dict[str, Any]], named: str
-) -> None:
-    """A later file overrides an earlier one, in both directions."""
-    places = {
-        "settings": home / ".claude/settings.json",
-        "project": tmp_path / ".claude/settings.json",
-        "local": tmp_path / ".claude/settings.local.json",
-    }
-    for name, settings in files.items():
-        put(places[name], settings)
-    found = holdfast("doctor", "--json", root=tmp_path, code=None).json["findings"]
-    told = [each["text"] for each in found if "disableAllHooks" in each["text"]]
-    assert [text.partition(":")[0] for text in told] == ([str(places[named])] if named else [])
-
-
-def test_doctor_takes_others_permissions_from_the_state_folder(tmp_path: Path, home: Path) -> None:
-    """They could read what Holdfast keeps of your work; from the folder and from a file in it."""
-    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
-    state = home / ".local/state/holdfast"
-    (ledger,) = state.rglob("*.db")
-    for path, bits in ((state, 0o755), (ledger, 0o644)):
-        path.chmod(bits)
-        found = holdfast("doctor", "--json", root=tmp_path, code=None).json["findings"]
-        assert [each for each in found if "readable by other users" in each["text"]], path
-        holdfast("doctor", "--fix", root=tmp_path, code=None)
-        assert mode(path) & 0o077 == 0
-
-
-def test_config_check_ends_with_0_only_where_all_is_right(tmp_path: Path, home: Path) -> None:
-    """It names each file that it looked at."""
-    put(home / CONFIG, 'reading = "hold"\n')
-    assert "every key is valid" in holdfast("config", "--check", root=tmp_path).out
-    put(home / CONFIG, 'reading = "hol"\n')
-    assert "key 'reading'" in holdfast("config", "--check", root=tmp_path, code=1).out
 
 
 def test_a_linked_configuration_is_changed_where_it_lies(tmp_path: Path, home: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_configuration_that_cannot_be_read_is_named_at_every_start(project: Ho
     file.parent.mkdir(parents=True, exist_ok=True)
     for text, words in {
         "[options": "is not TOML",
-        "lokcs = 1\n": "unknown key 'lokcs' (did you mean 'locks'?)",
+        "lokcs = 1\n": "unknown key 'lokcs'; did you mean locks?",
     }.items():
         file.write_text(text)
         assert [words in start(project) for _ in range(2)] == [True, True]

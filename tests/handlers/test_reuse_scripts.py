@@ -279,6 +279,20 @@ def test_one_whose_task_is_unknown_is_waited_for(launches: Launches) -> None:
     launches.launch().assert_denied("running already", RUN)
 
 
+@pytest.mark.parametrize(("status", "end"), [("completed", "script completed"), ("killed", "script didn't finish")])
+def test_log_says_when_a_script_was_launched_and_how_it_ended(launches: Launches, status: str, end: str) -> None:
+    """Its result isn't repeated: `holdfast agents RUN` has what its agents returned."""
+    launches.ran()
+    notice = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>{status}</status>\n</task-notification>"
+    launches.fire("UserPromptSubmit", prompt=notice)
+    events = holdfast("log", "--json", root=launches.project.root).json
+    found = [each for each in reversed(events) if each["what"].startswith("script")]
+    assert [(each["what"], each["detail"], each["data"]["agent_id"]) for each in found] == [
+        ("script launched", "review", RUN),
+        (end, "review", RUN),
+    ]
+
+
 def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:
     """The model forgot its own launch at the compaction."""
     launches.ran(done=PROMPTS)

@@ -1,4 +1,4 @@
-"""What there is to see of a workflow: its file's word, and what the ledger knows of saves, restores and agents."""
+"""What there is to see of a workflow: its file's word, and what the ledger knows of saves and restores."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients.client import TaskNotification
-from holdfast.errors import LedgerError
-from holdfast.sessions import (
-    agents,
-    compactions,
-    contents,
-    conversations,
-    owners,
-    phases,
-)
+from holdfast.sessions import compactions, contents, conversations, owners, phases
 from holdfast.sessions.overview import Save, as_json, gather
-from holdfast.sessions.phases import History
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
-from holdfast.workflow.model import Found, Phase, Problem
-from tests.handmade import ME, OTHER, THIRD, workflow
+from holdfast.workflow.model import Found, Phase
+from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,30 +50,14 @@ def release(project: Workspace) -> Workflow:
     return workflow(project.root, phases=PHASES)
 
 
-def seen(project: Workspace, workflow: Workflow, *problems: Problem) -> Overview:
+def seen(project: Workspace, workflow: Workflow) -> Overview:
     """Return what there is to see of a workflow that is where it should be."""
-    return gather(project, workflow, Found((workflow,), problems))
+    return gather(project, workflow, Found((workflow,)))
 
 
 def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
     """Announce a compaction."""
     compactions.announce(project, session, why, [compactions.of(each) for each in workflows])
-
-
-def launch(
-    project: Workspace, call: str, workflow: Workflow | None, *, session: str = ME, run: str = "", kind: str = "builder"
-) -> None:
-    """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
-    phase = "phase_2" if workflow else ""
-    agents.record_launch(project, session, call, kind, workflow.key if workflow else "", phase)
-    if run:
-        agents.record_report(project, session, run, "running", agent_type=kind)
-        agents.name_run(project, session, call, run)
-
-
-def in_flight(overview: Overview) -> list[str | None]:
-    """Return the ids of the agents in flight, as programs are told them."""
-    return [each["agent_id"] for each in as_json(overview)["agents"]]
 
 
 @pytest.mark.parametrize(("sealed", "kept", "newer"), [("10:00:00", "10:01:00", "kept"), ("10:01:00", "10:00:00", "")])
@@ -101,61 +75,6 @@ def test_last_save_is_the_newer_of_snapshot_and_write(
     assert seen(project, release).last_save == expected
 
 
-def test_an_owners_agents_for_no_workflow_are_in_flight(project: Workspace, release: Workflow) -> None:
-    """Those of this worktree, while the workflow isn't finished."""
-    other, over = workflow(project.root, "Other"), workflow(project.root, "Over", status="completed")
-    found = Found((release, other, over))
-    for session in (ME, OTHER, THIRD):
-        launch(project, session, None, run=f"of {session}", session=session)
-        conversations.note_event(project, session)
-        owners.own(project, over if session == ME else other, session)
-    project.ledger.run("UPDATE agents SET worktree = '/elsewhere' WHERE conversation = ?", OTHER)
-
-    assert in_flight(gather(project, release, found)) == [], "it has no owner"
-    assert in_flight(gather(project, other, found)) == [f"of {THIRD}"], "its owner's, nobody else's"
-    owners.own(project, other, OTHER)
-    assert in_flight(gather(project, other, found)) == [], "another checkout's agents are not this one's"
-    assert in_flight(gather(project, over, found)) == [], "nobody works on what is finished"
-
-
-def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:
-    """What they brought is named beside what runs, as long as somebody can still use it."""
-    conversations.note_event(project, ME)
-    conversations.note_event(project, OTHER)
-    owners.own(project, release, ME)
-    for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
-        launch(project, call, work, session=session, run=call)
-        agents.record_report(project, session, call, "stopped", f"{call} is done.", agent_type="builder")
-    assert [each.run for each in seen(project, release).unused] == ["free", "gone", "mine"]
-    conversations.end(project, OTHER)
-
-    overview = seen(project, release)
-    assert [each.run for each in overview.unused] == ["free", "mine"]
-    assert overview.agents == ()
-    said = as_json(overview)["unused_results"]
-    assert [(each["agent_id"], each["status"], each["last_message"]) for each in said] == [
-        ("free", "finished", "free is done."),
-        ("mine", "finished", "mine is done."),
-    ]
-    agents.record_notice(project, ME, TaskNotification("mine", "mine", "completed", result="mine is done."), "mine")
-    assert [each.run for each in seen(project, release).unused] == ["free"]
-
-
-def test_failing_ledger_is_named_and_the_file_is_shown(
-    project: Workspace, release: Workflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Locked for too long, say: the reason is shown."""
-
-    def refuse(*_: object) -> None:
-        raise LedgerError("database is locked")
-
-    owners.own(project, release, ME)
-    monkeypatch.setattr(compactions, "naming", refuse)
-
-    overview = seen(project, release)
-    assert (overview.ledger, overview.owner, overview.history) == ("database is locked", None, History())
-
-
 def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
     """Neither in the project nor in the ledger."""
 
@@ -166,7 +85,6 @@ def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
 
     conversations.note_event(project, ME)
     owners.own(project, release, ME)
-    launch(project, "1", release)
     compact(project, release)
     before = held()
 
@@ -184,7 +102,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     owners.own(project, reading, ME)
     compact(project, reading)
     compactions.claim(project, ME, known=True)
-    launch(project, "1", reading, run="it")
     at("10:01:30")
     stamp = "2026-03-01T10:01:00.000000Z"
 
@@ -201,17 +118,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     assert {name: value for name, value in said.items() if name not in whole} == {
         "percent": 20,
         "history": {"started_at": stamp, "ended_at": None, "seconds": 30.0},
-        "agents": [
-            {
-                "session": ME,
-                "agent_type": "builder",
-                "agent_id": "it",
-                "phase": "phase_2",
-                "since": stamp,
-                "background": True,
-            }
-        ],
-        "unused_results": [],
         "todos": todos.todo_list(reading),
         "last_save": {"at": stamp, "trigger": "auto", "session": ME, "reason": "", "current": True},
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},

@@ -27,9 +27,7 @@ _FIRST = (
 )
 CHECKS = (*_FIRST, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
 """The checks in their order: the ones named above, then every other module of this folder."""
-__all__ = ["CHECKS", "FIRE", "UNMENDED", "Finding", "mend", "notice", "ok", "problem", "run"]
-
-UNMENDED = "couldn't be repaired: "
+__all__ = ["CHECKS", "FIRE", "Finding", "mend", "notice", "ok", "problem", "run"]
 
 
 def names() -> tuple[str, ...]:
@@ -80,7 +78,7 @@ def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
         try:
             done = found.fix()
         except (HoldfastError, OSError) as error:
-            yield found, redact(f"{UNMENDED}{error}"), False
+            yield found, redact(f"couldn't be repaired: {error}"), False
         else:
             if done:  # empty if another repair did it already
                 yield found, redact(done), True

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
-    """Read the user's and the project's file like every event does."""
+    """Read the user's and the project's file like every event does; the project's as if it were trusted."""
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))
     blocked = [each for each in (paths.user_config(), file) if folders.blocked(each)]
-    wrong = [(place, text) for place, texts in loaded.faults.items() for text in texts if place not in blocked]
+    places = {paths.user_config(): None, file: project.root, paths.managed_config(): None}
+    wrong = [
+        (each, text) for each, within in places.items() if each not in blocked for text in config.check(each, within)
+    ]
     for place, text in wrong:
         yield problem(text, access.remedy(place) or f"correct {place}", path=place)
     if loaded.ignored:

@@ -6,7 +6,7 @@ import os
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from holdfast.checks import folders, ledger, notice, ok, problem
+from holdfast.checks import folders, notice, ok, problem
 from holdfast.sessions import compactions, conversations
 from holdfast.workflow.wording import count
 
@@ -28,9 +28,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield ok("no compaction here yet")
         return
     if closed or project.ledger.problem:
-        # The ledger's own check knows the remedy, which may not be --fix.
-        remedy = next((each.remedy for each in ledger.findings(project) if each.level == "problem"), "holdfast status")
-        yield notice("the ledger can't be used, so compactions can't be checked", remedy)
+        yield notice("the ledger can't be used, so compactions can't be checked", "holdfast doctor ledger")
         return
     came = [each for each in compactions.recent(project) if each.workflows and each.ending != "open"][:LAST]
     lost = [each for each in came if each.ending == "lost"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers
-from holdfast.dispatch import background
 from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
@@ -32,25 +31,13 @@ _MEMORY = """\
 Workflow: Trial
 Phase: 2/3 - Fire
 """
-_WITNESS = "fired"  # the file in which the handler below records that it was called
-_HEAD = "from holdfast import hookimpl, worktree\n"
-_FUNCTION = '''
-
-@hookimpl({options})
-def on_{name}(event, context):
-    """Record that the event came."""
-    with (context.root / "{file}").open("a") as witness:
-        witness.write("{event}\\n")
-'''
-_ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without it the client takes the event for failed
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a temporary home and project.
 
-    The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
-    records that it was called. The plugin's hooks run in another temporary home than the settings', so none of them
-    leaves its event to the settings.
+    The user's ledger, project, configuration and handlers are not used: the shipped handlers answer. The plugin's hooks
+    run in another temporary home than the settings', so none of them leaves its event to the settings.
     """
     commands, copies = _of_settings(project), plugin.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
@@ -74,7 +61,7 @@ def _run(commands: Sequence[Entry], environ: Mapping[str, str], whose: str = "")
     if commands:
         with place.opened() as made:
             made.variables.update(environ)
-            _prepare(made, commands)
+            _prepare(made)
             client = Client(made, made.root)
             for command in commands:
                 yield _fire(client, command, whose)
@@ -94,31 +81,15 @@ def _ordered(commands: Iterable[Entry]) -> list[Entry]:
     return sorted(commands, key=lambda each: order.index(each.event) if each.event in order else len(order))
 
 
-def _prepare(made: Place, commands: Sequence[Entry]) -> None:
-    """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
+def _prepare(made: Place) -> None:
+    """Put the launcher and a workflow where the commands look for them, and have the log name each event that came."""
     for program in launcher.present():
         link = made.home / program.relative_to(Path.home())
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(program)
     made.write("CLAUDE.local.md", _MEMORY)
-    texts = {"witness": _HEAD, "witness_background": _HEAD}
-    for name in dict.fromkeys(command.name for command in commands if command.event in events.EVENTS):
-        event, options = background.event(name), _options(name, commands)
-        function = _FUNCTION.format(name=events.snake(event), event=name, file=_WITNESS, options=options)
-        texts["witness_background" if background.is_entry(name) else "witness"] += function + _ANSWERS.get(name, "")
     for folder in (".config", "Library/Application Support"):  # on Linux and on macOS
-        handlers = made.home / folder / "holdfast" / "handlers"
-        handlers.mkdir(parents=True)
-        for stem, text in texts.items():
-            (handlers / f"{stem}.py").write_text(text, "utf-8")
-
-
-def _options(name: str, commands: Sequence[Entry]) -> str:
-    """Return the witness's options. It registers for nothing more, or sessions would get a hint to install."""
-    event, found = background.event(name), {command.matcher for command in commands if command.name == name}
-    matcher = found.pop() if len(found) == 1 else None
-    listed = f", match={matcher!r}" if matcher and matchers.alternatives(matcher, event) else ""
-    return f"tryfirst=True{listed}{', background=True' if background.is_entry(name) else ''}"
+        made.write(made.home / folder / "holdfast" / "holdfast.toml", 'log_level = "debug"\n')
 
 
 def _fire(client: Client, command: Entry, whose: str) -> Finding:
@@ -130,11 +101,12 @@ def _fire(client: Client, command: Entry, whose: str) -> Finding:
     name, payload = _payload(client, command)
     limit = command.limit_s
     waited = min(limit, client.place.limit_s)
-    before, logged = _noted(client.root, command.name), len(_errors(client.place))
+    before = len(client.place.log())
     ended = client.run(command.command, payload, waited)
-    faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
-    if not faults and _noted(client.root, command.name) == before:
-        faults = ["it ended with 0, but reached no handler"]
+    logged = [line.split(" ", 2)[1:] for line in client.place.log()[before:]]
+    faults = [*_faults(event, ended, waited), *(text for level, text in logged if level == "error")]
+    if not faults and not any(text.startswith(f"{command.name} came ") for _, text in logged):
+        faults = ["it ended with 0, but Holdfast never got the event"]
     reply = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
         text = f"{command.name} ({name}), registered in {command.source.settings}: {'; '.join(faults)}"
@@ -174,13 +146,3 @@ def _faults(event: str, ended: CompletedProgram, limit: float) -> Iterator[str]:
             json.loads(ended.stdout)
         except ValueError:
             yield f"it prints plain text, which goes nowhere: {ended.stdout[:60]!r}"
-
-
-def _noted(root: Path, name: str) -> int:
-    """Return how often the recording handler was called for an event."""
-    file = root / _WITNESS
-    return file.read_text("utf-8").splitlines().count(name) if file.exists() else 0
-
-
-def _errors(made: Place) -> Sequence[str]:
-    return [line.partition(" error ")[2] for line in made.log() if " error " in line]

@@ -55,8 +55,7 @@ def _definitions(project: Workspace) -> Iterator[Finding]:
                 remedy = f"read it, then run: {definitions.trusting(kind, each.name)}"
                 yield notice(f"{each.path} is not trusted, so it isn't used", remedy)
             elif each.value is None:
-                reason = definitions.why_unused(kind, each)
-                yield problem(f"{kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
+                yield problem(f"{kind}/{each.name} can't be used: {each.reason}", f"correct {each.path}")
             elif kind == catalog.KIND:
                 yield ok(f"format {each.name}: {each.path}")
 

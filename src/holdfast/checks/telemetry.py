@@ -25,7 +25,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Send the endpoint an empty request."""
     settings = config.load(None, trusted=False).config.telemetry
     if not settings.endpoint:
-        yield ok("telemetry is off: no endpoint is configured; `holdfast config --check` finds what doesn't count")
+        yield ok(
+            "telemetry is off: no endpoint is configured; `holdfast doctor configuration` finds what doesn't count"
+        )
         return
     at, waiting = position.load(), flush.waiting()
     sent = f"{count(at.sent, 'record')} sent, the last {clock.minute(at.sent_at)}" if at.sent_at else "nothing sent yet"

@@ -73,6 +73,10 @@ def _show(project: Workspace, row: Agent, *, as_json: bool) -> None:
     options.say(f"{entry.name}  {entry.status}  {one_line(entry.about)}")
     for each in results:
         options.say(f"\n{each.label or each.agent_id}: {each.state}" + (f"\n{each.text}" if each.text else ""))
+    places = {"output": entry.output, "transcript": entry.transcript} if entry.kind != "run" else {}
+    for label, path in places.items():
+        if path:
+            options.say(f"{label}: {path}")
     if entry.kind == "run" and entry.status in ("interrupted", "partial", "finished", "used"):
         options.say(f"\nTo use these results in a session, name {entry.name} in your prompt, and ask to resume it.")
 

@@ -1,11 +1,9 @@
-"""`holdfast config`: show and check the configuration."""
+"""`holdfast config`: show the configuration."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -13,12 +11,12 @@ import click
 from holdfast import config, paths
 from holdfast.commands import options
 from holdfast.commands.verb import Json, ProjectDir, verb
-from holdfast.files import access, trust
+from holdfast.files import trust
 from holdfast.formats import NAMES
 from holdfast.server import protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
     from holdfast.config import Loaded
 
@@ -27,18 +25,15 @@ _COLUMN = 36  # where the sources begin, if the value leaves room
 
 @verb("config")
 def command(
-    *files: Annotated[Path, click.Path(exists=True, path_type=Path)],
-    check: Annotated[bool, "Name what is wrong in your file and the project's, or in FILES."] = False,
+    *,
     schema: Annotated[bool, "Print the JSON schema of holdfast.toml, for your editor."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
 ) -> None:
-    """Show and check the configuration: your holdfast.toml and the project's.
+    """Show the configuration: your holdfast.toml and the project's.
 
-    It prints the value of every key, and where it comes from. The output is TOML. What has no effect is in comments.
-
-    With --check or FILES, it names what is wrong, and the exit code is 1 if anything is. A project's file is checked as
-    if you trusted it.
+    It prints the value of every key, and where it comes from. The output is TOML. What has no effect is in comments. To
+    check the files, run `holdfast doctor configuration`.
 
     To use the schema in a project, write it there, and begin .claude/holdfast.toml with the line `#:schema
     ./holdfast.schema.json`.
@@ -46,17 +41,13 @@ def command(
     \b
     Examples:
       holdfast config
-      holdfast config --check
       holdfast config --schema > .claude/holdfast.schema.json
     """
-    options.at_most_one({"--check": check or bool(files), "--schema": schema, "--json": as_json})
+    options.at_most_one({"--schema": schema, "--json": as_json})
     if schema:
         options.print_json(_schema())
-        return
-    root = options.open_project(project_dir, tell=False).root
-    if check or files:
-        sys.exit(_check(root, files))
-    _show(root, as_json=as_json)
+    else:
+        _show(options.open_project(project_dir, tell=False).root, as_json=as_json)
 
 
 def _schema() -> dict[str, Any]:
@@ -86,20 +77,6 @@ def _show(root: Path, *, as_json: bool) -> None:
     if loaded.ignored:
         options.say_short(f"# Not used until you trust {paths.project_config(root)}: {', '.join(loaded.ignored)}")
         click.echo("# Read that file, then run: holdfast handlers trust")
-
-
-def _check(root: Path, files: Sequence[Path]) -> int:
-    """Name what is wrong in files, by default the user's and the project's. Return the exit code."""
-    within = {paths.user_config(): None, paths.project_config(root): root}
-    named = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 - `..` goes, a link stays
-    chosen = named or [file for file in within if access.is_there(file)]
-    problems = {file: config.check(file, within.get(file)) for file in chosen}
-    for file, found in problems.items():
-        for line in found or [f"{file}: every key is valid"]:
-            options.say_short(line)
-    if not chosen:
-        click.echo("There is no holdfast.toml, and none is needed.")
-    return 1 if any(problems.values()) else 0
 
 
 def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:

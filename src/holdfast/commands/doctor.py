@@ -52,6 +52,7 @@ def command(
       holdfast doctor
       holdfast doctor --fix
       holdfast doctor --fire -v
+      holdfast doctor configuration
       holdfast doctor compaction --fix
     """
     chosen = names or checks.CHECKS

@@ -63,9 +63,6 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
         row["line"] = wording.one_line(f"{unused}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
     cells = ((wording.one_line(row["name"]), row["line"]) for row in rows)
     terminal.put_wrapped(terminal.console(), terminal.table(cells))
-    for each in catalog.listed(project.root):
-        if not each.trusted:
-            options.note(definitions.why_unused(catalog.KIND, each))
 
 
 @verb("check", command)
@@ -168,10 +165,8 @@ def _definitions(project: Workspace, *, of_people: bool = False) -> Iterator[dic
     """Yield the definitions that the workflows of formats follow, such as machines of skills: all, or people's own."""
     for library in registry.libraries():
         for each in library.of_people(project.root) if of_people else library.listed(project.root):
-            used = each.value is not None
-            reason = definitions.why_unused(library.kind, each) if of_people and not used else each.reason
-            name = f"{library.kind}/{each.name}"
-            yield {"name": name, "used": used, "reason": reason, "from": str(each.path), "files": []}
+            name, used = f"{library.kind}/{each.name}", each.value is not None
+            yield {"name": name, "used": used, "reason": each.reason, "from": str(each.path), "files": []}
 
 
 def _row(each: Listed[Description]) -> dict[str, Any]:
@@ -185,7 +180,7 @@ def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
     """Return a described format as a row, with what it makes of the project's files."""
     row = _row(each) | {"agents": False, "keeps": [], "workflows": [], "left": []}
     if each.value is None:
-        return row | {"reason": each.reason if each.trusted else definitions.why_unused(catalog.KIND, each)}
+        return row
     rules = each.value
     form = DescribedFormat(rules)
     found = form.find(project)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ from holdfast import paths
 from holdfast.clients.claude import claude, events
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import InProject, verb
-from holdfast.errors import HoldfastError, StateError, because, command_line
+from holdfast.errors import HoldfastError, StateError, because, command_line, did_you_mean
 from holdfast.install import hookify, inspection, upkeep
 from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
@@ -57,9 +56,7 @@ def add(
         return
     name = name.removesuffix(".py")
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-        raise HoldfastError(f"the catalogue has no handler {name!r}; {hint}")
+        raise HoldfastError(f"the catalogue has no handler {name!r}{did_you_mean(name, known, else_all=True)}")
     path = _folder(project, in_project) / f"{name}.py"
     if path.exists():
         if path.read_bytes() != known[name]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,22 +11,22 @@ import click
 from holdfast import paths
 from holdfast.clients.claude import claude
 from holdfast.commands import options
-from holdfast.commands.verb import Json, ProjectDir, verb
-from holdfast.errors import HoldfastError
+from holdfast.commands.verb import Json, verb
+from holdfast.errors import HoldfastError, did_you_mean
 from holdfast.install import inspection
 from holdfast.plugins import discovery
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import examples, firing
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from holdfast.plugins.discovery import HandlerFile
-    from holdfast.project import OpenProject
 
 
 @verb("check")
-def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -> None:
+def check(project: Workspace, *files: Path, as_json: Json = False) -> None:
     """Load handlers and name those with a fault.
 
     Without FILES, it checks all. FILES are handlers' names, or files and folders anywhere. It also says what won't run,
@@ -40,34 +38,33 @@ def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -
       holdfast handlers check guard.py
       holdfast handlers check .claude/handlers
     """
-    with _opened(project_dir, files) as project:
-        found = discovery.find(claude, project)
-        chosen = _chosen(found, files) if files else found
-        complaints = inspection.complaints(project, chosen)
-        if as_json:
-            shown = [{"file": str(file.path), "place": file.place, "fault": fault} for file, fault in complaints]
-            options.print_json(shown)
-            sys.exit(1 if complaints else 0)
-        for file, fault in complaints:
-            options.say_short(f"{_name(file, found)}: {fault}\n  {file.path}")
-        used = [file for file in chosen if file in found]
-        doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
-        for file, remark in (*inspection.remarks(project, used), *doubts):
-            options.say_short(f"{_name(file, found)}: note: {remark}")
-        named = {file.path for file in used}
-        for path, why in inspection.unused(project, found):
-            if path in named if files else path.parent != paths.shipped("handlers"):
-                options.say_short(f"{path}: not used: {why}")
-        good = len(chosen) - len({file.path for file, _ in complaints})
-        of = "" if good == len(chosen) else f"{good} of "
-        click.echo(f"No faults in {of}{count(len(chosen), 'handler')}.")
-        if used and not inspection.registered_events(project):
-            click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
+    found = discovery.find(claude, project)
+    chosen = _chosen(found, files) if files else found
+    complaints = inspection.complaints(project, chosen)
+    if as_json:
+        shown = [{"file": str(file.path), "place": file.place, "fault": fault} for file, fault in complaints]
+        options.print_json(shown)
+        sys.exit(1 if complaints else 0)
+    for file, fault in complaints:
+        options.say_short(f"{_name(file, found)}: {fault}\n  {file.path}")
+    used = [file for file in chosen if file in found]
+    doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
+    for file, remark in (*inspection.remarks(project, used), *doubts):
+        options.say_short(f"{_name(file, found)}: note: {remark}")
+    named = {file.path for file in used}
+    for path, why in inspection.unused(project, found):
+        if path in named if files else path.parent != paths.shipped("handlers"):
+            options.say_short(f"{path}: not used: {why}")
+    good = len(chosen) - len({file.path for file, _ in complaints})
+    of = "" if good == len(chosen) else f"{good} of "
+    click.echo(f"No faults in {of}{count(len(chosen), 'handler')}.")
+    if used and not inspection.registered_events(project):
+        click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
     sys.exit(1 if complaints else 0)
 
 
 @verb("test")
-def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -> None:
+def test(project: Workspace, *files: Path, as_json: Json = False) -> None:
     """Run the examples of handlers.
 
     Without FILES, it tests yours and the project's that you trust. FILES are handlers' names, or files and folders
@@ -80,16 +77,15 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
       holdfast handlers test guard
       holdfast handlers test .claude/handlers
     """
-    with _opened(project_dir, files) as project:
-        found = discovery.find(claude, project)
-        used = _chosen(found, files) if files else [file for file in found if file.place != "shipped"]
+    found = discovery.find(claude, project)
+    used = _chosen(found, files) if files else [file for file in found if file.place != "shipped"]
     chosen = [file.path for file in used if (files or file.active) and file.path.exists()]
     for file in used:
         if not files and not file.active:
             options.say_short(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
-    with firing.own_home() as project:
+    with firing.own_home() as empty:
         tested = [firing.alone(path) for path in chosen]
-        results = [each for file in tested for each in examples.run(file, project)]
+        results = [each for file in tested for each in examples.run(file, empty)]
     failed = [each for each in results if not each.passed]
     faulty = [(file, fault) for file in tested for fault in file.faults]
     if as_json:
@@ -118,24 +114,8 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
 
 def unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
     """Return the error for a name that no handler has; it says which ones are like it."""
-    known = {file.name.casefold(): file.name for file in found}
-    near = [known[each] for each in get_close_matches(Path(name).stem.casefold(), known)]
-    hint = f"did you mean {' or '.join(near)}?" if near else "`holdfast handlers list` lists them"
-    return HoldfastError(f"there is no handler {name!r}; {hint}")
-
-
-@contextmanager
-def _opened(project_dir: str | None, files: Sequence[Path]) -> Iterator[OpenProject]:
-    """Yield the project; an empty one in a machine without a home, where files anywhere can be checked."""
-    try:
-        paths.home()
-    except HoldfastError:
-        if not files:
-            raise
-        with firing.own_home() as project:
-            yield project
-    else:
-        yield options.open_project(project_dir)
+    near = did_you_mean(Path(name).stem, (file.name for file in found))
+    return HoldfastError(f"there is no handler {name!r}{near or '; `holdfast handlers list` lists them'}")
 
 
 def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:

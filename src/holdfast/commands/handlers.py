@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.group(name="handlers", cls=ListGroup)
-@click.pass_context
-def command(context: click.Context) -> None:
+def command() -> None:
     """List, write, try, test, check, trust, enable and disable handlers.
 
     \b
@@ -39,8 +38,6 @@ def command(context: click.Context) -> None:
       holdfast handlers new guard --event PreToolUse
       holdfast handlers try PreToolUse Bash "git push --force"
     """
-    if context.invoked_subcommand not in ("check", "test"):
-        paths.home()
 
 
 @verb("list", command)

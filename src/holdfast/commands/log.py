@@ -6,6 +6,7 @@ from typing import Annotated
 
 import click
 
+from holdfast import clock
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, Other, SessionId, Since, verb
 from holdfast.sessions import conversations, selection, timeline
@@ -54,6 +55,6 @@ def command(
     names, rows = timeline.phase_names(project), []
     for each in found:
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
-        cells = f"{each.at[:10]} {each.at[11:19]}", each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
+        cells = clock.second(each.at), each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
         rows.append(cells)
     terminal.put_wrapped(terminal.console(), terminal.table(rows))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from holdfast import clock
 from holdfast.commands import options
 from holdfast.commands.verb import Json, Other, verb
 from holdfast.sessions import contents, rewind
@@ -59,7 +60,7 @@ def _list(project: Workspace, path: Path, *, as_json: bool) -> None:
         options.print_json([{"number": each.number, "at": each.at, "why": each.why} for each in versions])
         return
     for each in versions:
-        options.say(f"{each.number:>4}  {each.at[:10]} {each.at[11:19]}  {each.why}")
+        options.say(f"{each.number:>4}  {clock.second(each.at)}  {each.why}")
     if not versions:
         options.note(f"no version of {path} was kept")
 

@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog
 from holdfast.sessions import owners, templates
-from holdfast.workflow import definitions, registry, verbs, wording
+from holdfast.workflow import registry, verbs, wording
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -46,12 +46,8 @@ def _format(root: Path, name: str) -> str:
     """Return the name of a format as it is spelt. Raises BadParameter for an unknown one, or one that can't be used."""
     known = name.casefold()
     if known not in formats.NAMES:
-        unused = [each for each in catalog.listed(root) if each.name == known]
-        fault = (
-            definitions.why_unused(catalog.KIND, unused[0])
-            if unused
-            else f"{name!r} is not one of {', '.join(formats.NAMES)}"
-        )
+        unused = [each.reason for each in catalog.listed(root) if each.name == known]
+        fault = unused[0] if unused else f"{name!r} is not one of {', '.join(formats.NAMES)}"
         raise click.BadParameter(fault, param_hint="--format")
     return known
 

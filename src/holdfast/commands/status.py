@@ -21,7 +21,6 @@ from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
     agent_list,
-    agents,
     archive,
     compactions,
     conversations,
@@ -32,30 +31,24 @@ from holdfast.sessions import (
     progress,
     saving,
     selection,
-    timeline,
 )
 from holdfast.workflow import registry, todos, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console, RenderableType
 
     from holdfast.memory.rows import Conversation
+    from holdfast.sessions.agent_list import Entry
     from holdfast.sessions.archive import Archived
-    from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
-    from holdfast.sessions.timeline import PhaseNames, TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Workflow
 
 _PAUSE_S = 1.0  # durations are shown in seconds
-_LISTED = 5  # compactions, deliveries, and lines of the log
-_AGENT = (  # an agent's fields in `--json`
-    *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "status", "last_message"),
-    *("digest", "output", "transcript", "since", "ended_at", "failed"),
-)
+_LISTED = 5  # compactions, and lines of the log
 _MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
@@ -68,7 +61,7 @@ def command(
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
     everything: Annotated[bool, "--all", "Also completed workflows."] = False,
     protocol: Annotated[bool, "Print how Claude keeps a workflow, as a section for a CLAUDE.md."] = False,
-    verbose: Annotated[bool, "-v", "Also the ledger, the last compactions and the last events."] = False,
+    verbose: Annotated[bool, "-v", "Also the ledger and the last compactions."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
 ) -> None:
@@ -186,15 +179,18 @@ def _page(
     """
     saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
     found, seen, verdict, _ = _look(project, name)
+    agents = _agents(project, name, seen)
     yield terminal.text(redact(verdict.text), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
     if seen:
         yield Text()
-        yield from workflow_page.page(seen, clock.now(), brief=brief)
+        yield from workflow_page.page(seen, agents, clock.now(), brief=brief)
+    else:
+        yield from workflow_page.agents_section(agents)
     if name is None:
         yield from _workflows(project, found, seen)
         yield from _unreadable(project, found, seen)
     if name is None and not live:
-        yield from _sections(project, found, seen, verbose=verbose)
+        yield from _sections(project, verbose=verbose)
     if everything:
         archived = archive.entries(project)
         lines = [_archived(project, each) for each in archived]
@@ -218,17 +214,14 @@ def _chosen(project: Workspace, name: str | None, session: str | None, found: Fo
     """Return the named workflow, from the archive too; without a name the current one, or the last that ended."""
     for each in found.workflows:
         phases.observe(project, each)  # it may have been changed by hand
-    if name is None and all(each.finished for each in found.workflows):
+    if name is not None:
+        return selection.anywhere(project, name)[0]
+    if all(each.finished for each in found.workflows):
         return archive.last(project, found.workflows)
     try:
-        return selection.select(project, name, session)
+        return selection.select(project, None, session)
     except HoldfastError:
-        if name is None:  # several could be meant, so all of them are listed
-            return None
-        archived = selection.archived(project, name)
-        if archived is None:
-            raise
-        return archived.workflow
+        return None  # several could be meant, so all of them are listed
 
 
 def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str, Any]:
@@ -236,6 +229,7 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
     saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
     found, seen, verdict, _ = _look(project, name)
     judged: dict[str, Any] = {"safe": verdict.safe, "summary": redact(verdict.text)}
+    judged["agents"] = redact_value([each._asdict() for each in _agents(project, name, seen)])
     current: dict[str, Any] = overview.as_json(seen) if seen else {}
     if name is not None:
         return judged | current
@@ -249,6 +243,14 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
     return rows
 
 
+def _agents(project: Workspace, name: str | None, seen: Overview | None) -> list[Entry]:
+    """Return the agents that run or have an unused result: all, or of a named workflow those that work for it."""
+    left = agent_list.list_left(project)
+    if name is not None:
+        left = [each for each in left if seen and each.workflow == seen.workflow.key]
+    return agent_list.describe(project, left)
+
+
 def _workflows(project: Workspace, found: Found, seen: Overview | None) -> Iterator[RenderableType]:
     """Yield the workflows besides the one that is shown."""
     others = [each for each in found.workflows if seen is None or each.key != seen.workflow.key]
@@ -259,7 +261,7 @@ def _unreadable(project: Workspace, found: Found, seen: Overview | None) -> Iter
     """Yield the files that aren't known to be a workflow's: broken ones, and those of other programs."""
     rest = [each for each in found.problems if seen is None or each not in seen.problems]
     for heading, foreign in (("Unreadable files", False), ("Other programs' files", True)):
-        lines = [redact(f"{each.path}: {each.reason}") for each in rest if each.foreign is foreign]
+        lines = [f"{each.path}: {each.reason}" for each in rest if each.foreign is foreign]
         yield from _section(heading, lines)
 
 
@@ -267,34 +269,22 @@ def _line(project: Workspace, workflow: Workflow) -> str:
     owner = owners.owner(project, workflow)
     belongs = f", owned by session {conversations.session_id(project, owner)[:8]}" if owner else ""
     ended = f"; {one_line(workflow.ended)}" if workflow.ended else ""
-    return redact(views.line(workflow, f"{belongs}{ended}"))
+    return views.line(workflow, f"{belongs}{ended}")
 
 
-def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
+def _sections(project: Workspace, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield the project's sections below the workflow that is shown."""
-    status = redact_value(_status(project, found))
-    shown = [each.id for each in (*seen.agents, *seen.unused)] if seen else []
-    others = [each for each in agent_list.list_left(project) if each.id not in shown]
-    heading = "Other agents" if seen else "Agents"
-    yield from _section(heading, [redact(agent_list.line(each)) for each in agent_list.describe(project, others)])
     if verbose:
-        shared = " (folders with the same identity share the ledger)"
-        identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
-        yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
-        yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
-        events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
-        yield from _section("Last events", [_event(each, names) for each in events])
-    yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
-    yield from _section("Last warnings and errors", [_trouble(each) for each in status["log"]])
+        root, shared = str(project.root), " (folders with the same identity share the ledger)"
+        identity = [f"Identity {project.identity}{shared}"] if project.identity != root else []
+        yield from _section("Project", [root, *identity, f"Ledger {project.ledger.problem or project.ledger.file}"])
+        yield from _section("Last compactions", map(_compaction, _compactions(project)))
+    yield from _section("Failing handlers", (f"{each['file']}: {each['fault']}" for each in _faults(project)))
+    yield from _section("Last warnings and errors", map(_trouble, _troubles(project)))
 
 
-def _section(heading: str, lines: list[str]) -> Iterator[RenderableType]:
-    return workflow_page.section(heading, map(terminal.text, lines))
-
-
-def _event(event: TimelineEvent, names: PhaseNames) -> str:
-    where = f", session {event.session[:8]}" if event.session else ""
-    return f"{_time(event.at)}{where}: {timeline.sentence(event, names)}"
+def _section(heading: str, lines: Iterable[str]) -> Iterator[RenderableType]:
+    return workflow_page.section(heading, (terminal.text(redact(each)) for each in lines))
 
 
 def _archived(project: Workspace, each: Archived) -> str:
@@ -303,11 +293,6 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
-    faults = inspection.complaints(project, discovery.find(claude, project), loading=False)
-    left = agent_list.list_left(project)
-    reports = compactions.recent(project, _LISTED)
-    named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
-    sessions = conversations.session_ids(project, [*named, *(each.conversation for each in left)])
     return {
         "root": str(project.root),
         "identity": project.identity,
@@ -315,14 +300,15 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
-        "agents": [
-            agents.as_json(each, sessions[each.conversation], *_AGENT) | {"status": entry.status}
-            for each, entry in zip(left, agent_list.describe(project, left), strict=True)
-        ],
-        "compactions": [_report(each, sessions) for each in reports],
-        "faults": [{"file": str(file.path), "fault": fault} for file, fault in faults],
+        "compactions": _compactions(project),
+        "faults": _faults(project),
         "log": _troubles(project),
     }
+
+
+def _faults(project: Workspace) -> list[dict[str, str]]:
+    found = inspection.complaints(project, discovery.find(claude, project), loading=False)
+    return [{"file": str(file.path), "fault": fault} for file, fault in found]
 
 
 def _troubles(project: Workspace) -> list[str]:
@@ -335,7 +321,7 @@ def _troubles(project: Workspace) -> list[str]:
 def _trouble(line: str) -> str:
     """Return a line of the log for people, without the project, which stands above."""
     stamp, _, message = log.without_project(line).partition(" ")
-    return f"{_time(stamp)} {message}"
+    return f"{clock.second(stamp)} {message}"
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
@@ -353,34 +339,35 @@ def _session(row: Conversation) -> dict[str, Any]:
     return {"id": row.session} | {name: getattr(row, name) for name in names}
 
 
-def _report(report: CompactionReport, sessions: Mapping[str, str]) -> dict[str, Any]:
-    row = report.row
-    restored = report.workflows and not report.not_restored
-    return {
-        "session": sessions[row.conversation],
-        "trigger": row.trigger,
-        "saved_at": report.announced_at,
-        "workflows": [f"{each.title} ({each.phase})" for each in report.workflows],
-        "restored_at": row.restored_at if restored else None,
-        "restored_in": sessions.get(row.restored_in) if restored else None,
-        "not_restored": report.not_restored,
-        "facts": row.facts,
-        "facts_kept": row.facts_kept,
-    }
+def _compactions(project: Workspace) -> list[dict[str, Any]]:
+    """Return the last compactions."""
+    reports, found = compactions.recent(project, _LISTED), []
+    named = (name for each in reports for name in (each.row.conversation, each.row.restored_in) if name)
+    sessions = conversations.session_ids(project, named)
+    for report in reports:
+        row, restored = report.row, report.workflows and not report.not_restored
+        values = {
+            "session": sessions[row.conversation],
+            "trigger": row.trigger,
+            "saved_at": report.announced_at,
+            "workflows": [f"{each.title} ({each.phase})" for each in report.workflows],
+            "restored_at": row.restored_at if restored else None,
+            "restored_in": sessions.get(row.restored_in) if restored else None,
+            "not_restored": report.not_restored,
+            "facts": row.facts,
+            "facts_kept": row.facts_kept,
+        }
+        found.append(values)
+    return found
 
 
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
         return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, because it owned no workflow"
-    saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
+    saved = f"saved {clock.second(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
-    restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
+    restored = f"restored {clock.second(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
     summary = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
     return (
         f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{summary}"
     )
-
-
-def _time(stamp: str) -> str:
-    """Return a UTC stamp to the second."""
-    return f"{stamp[:10]} {stamp[11:19]}"

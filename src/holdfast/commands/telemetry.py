@@ -40,7 +40,7 @@ def flush() -> None:
     if not settings.endpoint:
         where = 'write `endpoint = "http://localhost:4318"` into its table [telemetry]'
         text = f"to send it to a collector, open {paths.user_config()} and {where}"
-        raise HoldfastError(f"telemetry is off; {text}; `holdfast config --check` finds what doesn't count there")
+        raise HoldfastError(f"telemetry is off; {text}; `holdfast doctor configuration` finds what doesn't count there")
     done = flushing.flush(settings)
     if done is None:
         options.say("Another process is sending now.")

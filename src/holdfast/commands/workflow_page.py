@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from holdfast import clock
 from holdfast.clock import duration, when
 from holdfast.commands import terminal
 from holdfast.commands.terminal import row
 from holdfast.files.redact import redact, redact_value
-from holdfast.sessions import agents
+from holdfast.sessions import agent_list
 from holdfast.workflow import views
 from holdfast.workflow.outside_reading import OUTSIDE
-from holdfast.workflow.wording import clean, one_line
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,29 +22,31 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from holdfast.memory.rows import Agent
+    from holdfast.sessions.agent_list import Entry
     from holdfast.sessions.overview import Overview, Save
     from holdfast.sessions.phases import PhaseHistory
-    from holdfast.workflow.model import Phase, Workflow
+    from holdfast.workflow.model import Phase
 
 _VALUE_LIMIT_CHARS = 2_000  # of one value
 _NEXT = 3  # pending phases that a brief page lists
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
 
 
-def page(overview: Overview, now: datetime, *, brief: bool = False) -> Iterator[RenderableType]:
+def page(
+    overview: Overview, agents: Iterable[Entry], now: datetime, *, brief: bool = False
+) -> Iterator[RenderableType]:
     """Yield the parts of a workflow's page.
 
     Args:
-        overview: the workflow with its agents and history.
+        overview: the workflow with its history.
+        agents: the agents to list.
         now: the present time.
         brief: count finished and later phases, and leave out required reading, reminders and context.
     """
     workflow = overview.workflow
     yield from _head(overview, now)
     yield from _phases(overview, now, brief=brief)
-    yield from _agents(overview, now)
-    yield from _unused(overview, now)
+    yield from agents_section(agents)
     yield from _saves(overview, now)
     if not brief:
         values = redact_value(dict(workflow.context)).items()  # also by the names, such as `password`
@@ -149,47 +150,13 @@ def _spent(overview: Overview, seconds: float, ended_at: str | None, now: dateti
     return duration(seconds) if seconds > 0 else ""
 
 
-def _agents(overview: Overview, now: datetime) -> Iterator[RenderableType]:
-    """Yield the running agents, also that there are none while the workflow isn't finished."""
-    if overview.agents or not overview.workflow.finished:
-        yield from _heading("Running agents")
-    for each in overview.agents:
-        yield row("  ", _agent(overview.workflow, each))
-        since = clock.parse(each.launched_at)
-        passed = f" for {duration((now - since).total_seconds())}" if since else ""
-        where = "background" if each.named else "foreground"
-        yield row("    ", f"in the {where}{passed}, session {_short(overview.sessions[each.conversation])}")
-    if not overview.agents and not overview.workflow.finished:
-        yield Text("  none", "dim")
-
-
-def _unused(overview: Overview, now: datetime) -> Iterator[RenderableType]:
-    """Yield the agents that ended and whose results, as far as is known, nobody used."""
-    if overview.unused:
-        yield from _heading("Agents whose results were not used")
-    for each in overview.unused:
-        yield row("  ", _agent(overview.workflow, each))
-        ended = f" {when(each.ended_at, now)}" if each.ended_at else ""
-        where = _short(overview.sessions[each.conversation])
-        yield row("    ", f"{agents.standing(each)}{ended}, session {where}")
-        for label, text in (("said", one_line(each.words)), ("output", each.output), ("transcript", each.transcript)):
-            if text:
-                yield row("    ", Text.assemble((f"{label}: ", "dim"), _line(text)))
-
-
-def _agent(workflow: Workflow, agent: Agent) -> Text:
-    """Return an agent's type, its id and the phase it works on."""
-    name = Text(_line(agent.agent_type), "bold")
-    name.append(f"  {_line(agent.run)}" if agent.run else "", "dim not bold")
-    phase = next((each for each in workflow.phases if each.id == agent.phase), None)
-    if phase:
-        unit = f"{workflow.unit} {phase.number}" if workflow.in_order else workflow.named(phase)
-        name.append(f"  for {unit}", "not bold")
-    return name
+def agents_section(agents: Iterable[Entry]) -> Iterator[RenderableType]:
+    """Yield the agents as `holdfast agents` lists them."""
+    yield from section("Agents", (terminal.text(redact(agent_list.line(each))) for each in agents))
 
 
 def _saves(overview: Overview, now: datetime) -> Iterator[RenderableType]:
-    """Yield the last save, the last restore, the owner and any problem of the ledger."""
+    """Yield the last save, the last restore and the owner."""
     restore, owner = overview.last_restore, overview.owner
     restored = "never"
     if restore:
@@ -202,7 +169,7 @@ def _saves(overview: Overview, now: datetime) -> Iterator[RenderableType]:
         belongs = f"session {_short(owner.id)}, {alive}{seen}"
     facts = {"Last save": _saved(overview.last_save, now), "Last restore": restored, "Owner": belongs}
     yield from _heading("Saved and restored")
-    for label, text in (facts | ({"Ledger": overview.ledger} if overview.ledger else {})).items():
+    for label, text in facts.items():
         yield row(Text(f"  {label:<13} ", "dim"), _cleaned(text))
 
 

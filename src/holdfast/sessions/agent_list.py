@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 _NAMED = 5  # agents and runs that an error names
+_OF_ROW = ("call", "launched_at", "ended_at", "workflow", "phase", "output", "transcript")
 _LISTED = (
     "(kind = 'script' AND run <> '' AND transcript <> '')"
     " OR (kind IN ('agent', 'teammate') AND call <> '' AND verdict <> 'refused')"
@@ -34,6 +35,12 @@ class Entry(NamedTuple):
         about: what it is.
         session: the session that launched it.
         call: the call that launched it.
+        launched_at: when (UTC stamp).
+        ended_at: when it ended (UTC stamp); empty while it runs.
+        workflow: the key of the workflow it works for; empty for none.
+        phase: the id of the phase it works for; empty for none.
+        output: the path that the client writes its output to; empty if unknown.
+        transcript: the path of its own transcript; of a run, the folder with its journal. Empty if unknown.
     """
 
     name: str
@@ -43,6 +50,11 @@ class Entry(NamedTuple):
     session: str
     call: str
     launched_at: str
+    ended_at: str
+    workflow: str
+    phase: str
+    output: str
+    transcript: str
 
 
 class Returned(NamedTuple):
@@ -84,8 +96,10 @@ def named(project: OpenProject, name: str) -> Agent:
 def list_left(project: OpenProject) -> list[Agent]:
     """Return the agents that run or have an unused result, and the scripts that run, of sessions that aren't over."""
     over = conversations.ended_ids(project)
-    runs = [each for each in agents.list_open(project) if each.kind == "script"]
-    return [each for each in [*agents.waiting(project), *runs] if each.conversation not in over]
+    left = [
+        each for each in agents.list_open(project) if each.kind == "script" or (each.call and each.status != "used")
+    ]
+    return [each for each in left if each.conversation not in over]
 
 
 def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
@@ -100,7 +114,8 @@ def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
         else:
             about = ": ".join(filter(None, (row.name or row.agent_type, row.description)))
             kind, status = row.kind, agents.standing(row, over)
-        found.append(Entry(_name(row), kind, status, about, sessions[row.conversation], row.call, row.launched_at))
+        values = {name: getattr(row, name) for name in _OF_ROW}
+        found.append(Entry(_name(row), kind, status, about, sessions[row.conversation], **values))
     return found
 
 

@@ -6,7 +6,6 @@ make the step, the functions that record a signal load and store the row, in a t
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,13 +31,16 @@ STATES = ("called", "launched", "running", "missing", "stopped", "completed", "f
 """What is reported of an agent. A later one beats an earlier one, so a failure beats "completed" from the same run."""
 BEGUN = ("called", "launched", "running")
 DONE = ("stopped", "completed")  # states of an agent that has a result
-_WHAT = {
+_OF_AGENT = {
+    "launched": "agent launched",
     "missing": "agent is gone",
     "stopped": "agent stopped",
     "completed": "agent completed",
     "failed": "agent failed",
 }
-"""What the log says of a state."""
+"""What the log says of an agent's state."""
+_OF_SCRIPT = {"launched": "script launched", "completed": "script completed", "failed": "script didn't finish"}
+"""The same of a script; that it failed and that somebody stopped it are one state."""
 
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
@@ -177,7 +179,7 @@ def record_launch(
         if before.state != "called":
             return
         launch = replace(before, agent_type=agent_type, workflow=workflow, phase=phase, **words)
-        _log_launch(project, store(project, report(launch, "launched", "")))
+        log_launch(project, store(project, report(launch, "launched", "")))
 
 
 def name_run(project: OpenProject, conversation: str, call: str, run: str, output: str = "") -> None:
@@ -198,8 +200,8 @@ def name_run(project: OpenProject, conversation: str, call: str, run: str, outpu
         if named.verdict == "abandoned":
             named = replace(named, verdict="")
         if named != agent:
-            _log_launch(project, store(project, named))
-            _log_end(project, named)
+            log_launch(project, store(project, named))
+            log_end(project, named)
 
 
 def record_report(
@@ -227,7 +229,7 @@ def record_report(
         if agent != before:
             store(project, agent)
             if before is None or agent.changed_at != before.changed_at or agent.state != before.state:
-                _log_end(project, agent)
+                log_end(project, agent)
         return agent
 
 
@@ -321,11 +323,11 @@ def judge(project: OpenProject, agent: Agent, verdict: str, *, before: Collectio
         return True
 
 
-def change(project: OpenProject, agent: Agent, **values: Any) -> None:
-    """Change fields of an agent's row, whatever else has changed in it meanwhile."""
+def change(project: OpenProject, agent: Agent, **values: Any) -> Agent:
+    """Change fields of an agent's row, whatever else has changed in it meanwhile, and return it."""
     with project.ledger.transaction():
-        if now := project.ledger.table(Agent).one(id=agent.id):
-            store(project, replace(now, **values))
+        now = project.ledger.table(Agent).one(id=agent.id)
+        return store(project, replace(now, **values)) if now else agent
 
 
 def store(project: OpenProject, agent: Agent) -> Agent:
@@ -441,26 +443,6 @@ def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
 
 
-def as_json(agent: Agent, session: str, *names: str) -> dict[str, Any]:
-    """Return some of an agent's values as commands with `--json` print them, by the names that they print.
-
-    `session` is the session id that its conversation has now.
-    """
-    values = {
-        "session": session,
-        "tool_use_id": agent.call,
-        "agent_id": agent.run,
-        "background": agent.named,
-        "workflow": agent.workflow or None,
-        "phase": agent.phase or None,
-        "status": standing(agent),
-        "ended_at": agent.ended_at or None,
-        "last_message": agent.words,
-        "digest": hashlib.sha256(agent.result.encode()).hexdigest()[:12] if agent.result else "",
-    }
-    return {name: values[name] if name in values else getattr(agent, name) for name in names}
-
-
 def beginning(project: OpenProject, text: str, most: int = PROMPT_LIMIT_CHARS) -> str:
     """Return an agent's words as they are stored: the first, with secrets and the user's excluded text masked."""
     masked = str(capture.event(project.config, {"text": text})["text"])
@@ -498,19 +480,25 @@ def _drop(project: OpenProject, agent: Agent) -> None:
     project.ledger.table(Event).drop(id=f"{agent.id} end")
 
 
-def _log_launch(project: OpenProject, agent: Agent) -> None:
-    data = {"agent_id": agent.run or None, "agent_type": agent.agent_type, "call": agent.call, "last_message": ""}
-    log.note(project, "agent", "agent launched", **_about(agent), at=agent.launched_at, data=data, id=agent.id)
+def log_launch(project: OpenProject, agent: Agent) -> None:
+    """Write into the log that an agent or a script was launched; a later call of the same agent replaces it."""
+    _log(project, replace(agent, state="launched", result="", changed_at=agent.launched_at), agent.id)
 
 
-def _log_end(project: OpenProject, agent: Agent) -> None:
-    """Write how an agent ended into the log; a stronger report of the same run replaces it."""
-    if agent.state in _WHAT:
-        data = {"agent_id": agent.run, "agent_type": agent.agent_type, "call": agent.call}
-        data["last_message"] = agent.result[:LOGGED_CHARS]
-        about = _about(agent) | {"at": agent.changed_at, "id": f"{agent.id} end"}
-        log.note(project, "agent", _WHAT[agent.state], **about, data=data)
+def log_end(project: OpenProject, agent: Agent) -> None:
+    """Write into the log how an agent or a script ended, if it did; a stronger report of the same run replaces it."""
+    if agent.state not in BEGUN:
+        _log(project, agent, f"{agent.id} end")
 
 
-def _about(agent: Agent) -> dict[str, str]:
-    return {"conversation": agent.conversation, "workflow": agent.workflow, "phase": agent.phase}
+def _log(project: OpenProject, agent: Agent, entry: str) -> None:
+    is_script = agent.kind == "script"
+    data = {
+        "agent_id": agent.run or None,
+        "agent_type": agent.name if is_script else agent.agent_type,
+        "call": agent.call,
+        "last_message": agent.result[:LOGGED_CHARS],
+    }
+    about = {"conversation": agent.conversation, "workflow": agent.workflow, "phase": agent.phase}
+    what = (_OF_SCRIPT if is_script else _OF_AGENT)[agent.state]
+    log.note(project, "agent", what, **about, at=agent.changed_at, id=entry, data=data)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import LedgerError, StateError
+from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.files.redact import redact_value
 from holdfast.formats import RECORDS
-from holdfast.sessions import agents, compactions, contents, conversations, owners, phases
-from holdfast.sessions.phases import History
+from holdfast.sessions import compactions, contents, conversations, owners, phases
 from holdfast.workflow import facts, places, todos, views
 from holdfast.workflow.outside_reading import OUTSIDE
 
@@ -22,17 +21,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
     from holdfast.sessions.compactions import CompactionReport
+    from holdfast.sessions.phases import History
     from holdfast.workflow.model import Found, Problem, Workflow
-
-
-_RUNNING = ("session", "agent_type", "agent_id", "phase", "background")
-_RESULT = (
-    *("session", "agent_type", "agent_id", "phase", "status", "ended_at", "last_message", "digest"),
-    *("output", "transcript"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +76,9 @@ class Overview:
         problems: what is wrong with its own files.
         at: when this was gathered; running times count up to then.
         history: when its phases ran.
-        agents: its running agents, of all sessions that may still run, and its owner's that were launched for none.
-        unused: the agents of the same sessions that have ended and whose results are not known to be used.
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
-        sessions: the session id that each conversation of its agents has now.
-        ledger: why the ledger couldn't be read, so that it isn't known to have anything; empty if it could.
     """
 
     workflow: Workflow
@@ -99,14 +87,10 @@ class Overview:
     moved: Path | None
     problems: tuple[Problem, ...]
     at: datetime
-    history: History = field(default_factory=History)
-    agents: tuple[Agent, ...] = ()
-    unused: tuple[Agent, ...] = ()
-    last_save: Save | None = None
-    last_restore: Restore | None = None
-    owner: Session | None = None
-    sessions: Mapping[str, str] = field(default_factory=dict)
-    ledger: str = ""
+    history: History
+    last_save: Save | None
+    last_restore: Restore | None
+    owner: Session | None
 
     @property
     def place(self) -> str:
@@ -115,63 +99,39 @@ class Overview:
 
 
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
-    """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
+    """Return the overview of a workflow that was found in the project, or in the archive. Never writes.
 
-    The workflow is one of those that were found in the project, or one of the archive.
+    Raises LedgerError.
     """
     presence = facts.presence(project.root)
     own = (workflow.path, places.extras(project.root, workflow.path))
-    plain = Overview(
+    owner, live = owners.owner(project, workflow), conversations.live_others(project, "")
+    listed = conversations.every(project)
+    names, last_seen = {row.id: row.session for row in listed}, {row.id: row.last_seen for row in listed}
+    reports = compactions.naming(project, workflow.key)
+    return Overview(
         workflow=workflow,
         absent={entry: state for entry in workflow.reading if (state := presence(entry))},
         archived=workflow.key not in {each.key for each in found.workflows},
         moved=_moved(project, workflow),
         problems=tuple(each for each in found.problems if each.path in own),
         at=clock.now(),
-    )
-    try:
-        return _with_ledger(project, plain)
-    except LedgerError as error:
-        return replace(plain, ledger=str(error))
-
-
-def _with_ledger(project: OpenProject, plain: Overview) -> Overview:
-    """Return an overview with what the ledger knows. Raises LedgerError."""
-    workflow = plain.workflow
-    owner = owners.owner(project, workflow)
-    listed = conversations.every(project)
-    names, last_seen = {row.id: row.session for row in listed}, {row.id: row.last_seen for row in listed}
-    live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
-    reports = compactions.naming(project, workflow.key)
-    launched = [each for each in _launched(project, workflow, owner) if each.conversation not in gone]
-    unused = sorted((each for each in launched if each.unused), key=lambda each: (each.changed_at, each.call))
-    return replace(
-        plain,
         history=phases.of(project, workflow),
-        agents=tuple(each for each in launched if each.status == "running"),
-        unused=tuple(unused),
         last_save=_last_save(project, workflow, reports, names),
         last_restore=_last_restore(reports, names),
         owner=Session(names.get(owner, owner), owner in live, last_seen.get(owner, "")) if owner else None,
-        sessions=conversations.session_ids(project, (each.conversation for each in launched)),
     )
 
 
 def as_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON values, secrets masked: every key of `views.whole`, and what the ledger knows."""
-    workflow, seen, sessions = overview.workflow, overview.history, overview.sessions
+    workflow, seen = overview.workflow, overview.history
     whole = views.whole(workflow)
     known = whole | {
         "path": str(overview.moved or workflow.path),
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [
-            agents.as_json(each, sessions[each.conversation], *_RUNNING)
-            | {"agent_id": each.run or None, "since": each.launched_at}
-            for each in overview.agents
-        ],
-        "unused_results": [agents.as_json(each, sessions[each.conversation], *_RESULT) for each in overview.unused],
         "todos": todos.todo_list(workflow),
         "last_save": overview.last_save and asdict(overview.last_save),
         "last_restore": overview.last_restore and asdict(overview.last_restore),
@@ -192,17 +152,6 @@ def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
             if path.name == workflow.path.name and document.read(path, within=project.root)[0] == workflow.raw:
                 return path
     return None
-
-
-def _launched(project: OpenProject, workflow: Workflow, owner: str | None) -> list[Agent]:
-    """Return the open agents of this worktree that work for a workflow, or for none in its owner's conversation."""
-    here = [each for each in agents.launched(project) if each.worktree == project.worktree]
-    owners_own = [] if workflow.finished else [owner]
-    return [
-        each
-        for each in here
-        if each.workflow == workflow.key or (not each.workflow and each.conversation in owners_own)
-    ]
 
 
 def _last_save(

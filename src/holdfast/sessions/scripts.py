@@ -145,7 +145,7 @@ def note_script_run(event: Returned, context: Context) -> None:
         return
     row, run = _record_call(event, context), response["runId"]
     folder = response.get("transcriptDir") or project.client.agent_runs().folder(event.transcript_path, run) or ""
-    agents.change(
+    launched = agents.change(
         project,
         row,
         state="launched",
@@ -156,6 +156,7 @@ def note_script_run(event: Returned, context: Context) -> None:
         script=str(response.get("scriptPath") or ""),
         name=str(response.get("workflowName") or row.name),
     )
+    agents.log_launch(project, launched)
 
 
 def note_notice(project: OpenProject, conversation: str, notice: TaskNotification) -> bool:
@@ -274,7 +275,7 @@ def _record_call(event: Call, context: Context) -> Agent:
 def _end(project: OpenProject, row: Agent, ending: str, **values: Any) -> None:
     """Store how a run has ended: `completed`, or any other word if it was stopped or failed before its end."""
     state = "completed" if ending == "completed" else "failed"
-    agents.change(project, row, state=state, changed_at=clock.stamp(), **values)
+    agents.log_end(project, agents.change(project, row, state=state, changed_at=clock.stamp(), **values))
 
 
 def _earlier(context: Context, row: Agent, path: str) -> list[ScriptRun]:

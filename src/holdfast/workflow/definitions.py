@@ -35,7 +35,7 @@ class Listed(NamedTuple, Generic[Value]):
         name: what it defines, the file's name without its ending.
         path: the file.
         value: what it says; None if it isn't used.
-        reason: why it isn't used, with the file unless it only has to be trusted; empty if it is.
+        reason: why it isn't used, with the file, and with the command if it only has to be trusted; empty if it is.
         trusted: whether it may be used; false for a project's file that isn't trusted as it is now.
     """
 
@@ -99,13 +99,6 @@ def project_folder(root: Path, kind: str) -> Path:
 def trusting(kind: str, name: str) -> str:
     """Return the command that trusts a project's definition: formats by their names, others with their kind."""
     return command_line("formats", "trust", name if kind == formats.DESCRIPTIONS else f"{kind}/{name}")
-
-
-def why_unused(kind: str, each: Listed[Any]) -> str:
-    """Return why a definition isn't used, and what to do if it only has to be trusted."""
-    if not each.trusted:
-        return f"{each.path} is not trusted; read it, then run `{trusting(kind, each.name)}`"
-    return each.reason
 
 
 def content(root: Path, path: Path) -> bytes:
@@ -195,8 +188,8 @@ class Library(Generic[Value]):
             return Listed(path.stem, path, None, f"{path}: its name can't be used")
         try:
             value = self.value(root, path)
-        except UntrustedError:
-            return Listed(path.stem, path, None, "it is not trusted", trusted=False)
+        except UntrustedError as error:
+            return Listed(path.stem, path, None, str(error), trusted=False)
         except HoldfastError as error:
             return Listed(path.stem, path, None, str(error))
         if path.stem in used:

@@ -132,7 +132,7 @@ def test_a_projects_machine_is_trusted_by_a_person(tmp_path: Path) -> None:
     theirs(tmp_path, "release", text)
     name = "machines/release"
     assert "is not trusted" in holdfast("skills", "start", "release", "2.0", root=tmp_path, code=1).err
-    assert "not used: it is not trusted" in holdfast("formats", "list", root=tmp_path).out
+    assert "release.toml is not trusted; read it" in holdfast("formats", "list", root=tmp_path).out
     assert "--yes" in holdfast("formats", "trust", name, root=tmp_path, code=1).err
 
     assert text in holdfast("formats", "trust", name, "--yes", root=tmp_path).out

@@ -265,17 +265,17 @@ class State:
             each["status"] = "pending"
         for id_ in order[:at]:
             set_status(phases[id_], "completed")
-        if name in phases and status_of(phases[name]) != "blocked" and not self._is_left(order[at:]):
+        if name in phases and status_of(phases[name]) != "blocked" and not self._is_left(list(phases.items())[at:]):
             set_status(phases[name], "in_progress")
         for id_ in order[at + 1 :]:
             set_status(phases[id_], "pending")
 
-    def _is_left(self, names: list[str]) -> bool:
+    def _is_left(self, phases: list[tuple[str, dict[str, Any]]]) -> bool:
         """Return whether the first of these phases is completed, and the document didn't begin it again."""
-        first, *later = (status_of(self.phases[each]) for each in names)
+        first, *later = (status_of(each) for _, each in phases)
         if first != "completed" or any(each != "pending" for each in later):
             return False
-        about = [each.get("event") for each in self.history if each.get("phase") == names[0]]
+        about = [each.get("event") for each in self.history if each.get("phase") == phases[0][0]]
         return about[-1:] != ["phase_started"]
 
     def _fill(self, root: Path, known: Machine | None) -> str:

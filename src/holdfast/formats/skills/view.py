@@ -72,7 +72,7 @@ def mismatch(state: State, branch: str | None) -> str:
 
 def read_units(state: State, warnings: list[str]) -> tuple[Phase, ...]:
     """Return phases and tasks in order, each with a number from 1, and add what is odd about them to `warnings`."""
-    units = [_unit(state, number, id_, warnings) for number, id_ in enumerate(state.units, 1)]
+    units = [_unit(state, number, id_, each, warnings) for number, (id_, each) in enumerate(state.units.items(), 1)]
     warnings += [
         f'phase {number} has no name of its own, so it is called "{id_}" here'
         for number, (id_, entry) in enumerate(state.phases.items(), 1)
@@ -86,8 +86,8 @@ def described(task: Mapping[str, Any], number: int) -> str:
     return values.text(task.get("description")) or f"Task {number}"
 
 
-def _unit(state: State, number: int, id_: str, warnings: list[str]) -> Phase:
-    entry, task = state.unit(id_), task_number(id_)
+def _unit(state: State, number: int, id_: str, entry: Mapping[str, Any], warnings: list[str]) -> Phase:
+    task = task_number(id_)
     if task is None:
         title = state.rules.stage(id_).label or values.text(entry.get("name")) or f"Phase {number}"
     else:
