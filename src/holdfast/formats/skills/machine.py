@@ -195,7 +195,7 @@ def get(root: Path, skill: str) -> Machine:
         return found
     files = MACHINES.listed(root)
     if waiting := next((each for each in files if each.name == skill and not each.trusted), None):
-        raise TransitionError(definitions.why_unused(MACHINES.kind, waiting))
+        raise TransitionError(waiting.reason)
     known = sorted({each.name for each in files if each.value})
     raise TransitionError(
         f"{missing(f'machine {skill!r}', known)}. Describe one in "

@@ -117,7 +117,7 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         yield notice(text, FIX, match, code="status", path=path, field="status")
     for text, remedy in view.contradictions(now, tasks):
         yield notice(f"{now.name}: {text}", remedy, code="status", path=path, field="status")
-    if is_open and moves.followed(now.file.data, tasks) != now.file.data:
+    if is_open and not now.file.broken and moves.followed(now.file.data, tasks) != now.file.data:
         text = f"{now.name}/{paths.SESSION} does not say what follows from its tasks (type, current_phase, progress)"
         yield notice(text, FIX, partial(_follow, project, folder), code="behind", path=path)
     yield from _tasks(project, folder, tasks, fixable=is_open)
