@@ -106,6 +106,8 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
     is_open = now.standing != "completed"
     if now.file.repairable:
         yield from _state(project, folder, BrokenError(path, now.file.broken))
+    elif now.file.broken:
+        return  # nothing is written into a session whose state can't be read, which is reported for all formats alike
     for fault in schema.faults(schema.SessionFile, now.file.data, schema.Strict(os.path.exists, now.name)):
         text = rules.described(f"{now.name}/{paths.SESSION}", fault)
         yield notice(text, fault.remedy, code="state", path=path, field=fault.field)
@@ -117,7 +119,7 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         yield notice(text, FIX, match, code="status", path=path, field="status")
     for text, remedy in view.contradictions(now, tasks):
         yield notice(f"{now.name}: {text}", remedy, code="status", path=path, field="status")
-    if is_open and not now.file.broken and moves.followed(now.file.data, tasks) != now.file.data:
+    if is_open and moves.followed(now.file.data, tasks) != now.file.data:
         text = f"{now.name}/{paths.SESSION} does not say what follows from its tasks (type, current_phase, progress)"
         yield notice(text, FIX, partial(_follow, project, folder), code="behind", path=path)
     yield from _tasks(project, folder, tasks, fixable=is_open)
