@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.install import install, installs, registrations, skill
@@ -286,41 +285,6 @@ def test_a_time_limit_that_cuts_answers_off(root: Path, event: str, limit: objec
     hooks = json.loads(target.settings.read_text("utf-8"))["hooks"]
     assert "timeout" not in hooks[event][0]["hooks"][0]
     assert hooks["PreToolUse"][0]["hooks"][0]["timeout"] == 5
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "python3 {entry} Stop",
-        "python '{entry}'",
-        'cd /tmp; exec /usr/bin/python3 "{entry}" Stop',
-        "python3 $CLAUDE_PROJECT_DIR/tools/hooks/dispatch.py Stop",
-        'python3 "${{CLAUDE_PROJECT_DIR}}/tools/hooks/dispatch.py"',
-        "python3 tools/hooks/dispatch.py Stop",
-        "python3 tools/hooks/dispatch.py; exit 0",
-        "(cat | python3 tools/hooks/dispatch.py)||true",
-        "python3 $HOME/hooks/dispatch.py Stop",
-        "python3 ~/hooks/dispatch.py Stop",
-    ],
-)
-def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: Path, command: str) -> None:
-    """Its path need not say whose it is: the file does."""
-    source = (paths.shipped("hooks") / "dispatch.py").read_text("utf-8")
-    entry = tmp_path / "some where" / "hooks" / "dispatch.py"
-    for place in (entry, root / "tools" / "hooks" / "dispatch.py", Path.home() / "hooks" / "dispatch.py"):
-        place.parent.mkdir(parents=True)
-        place.write_text(source)
-    target = put(root)
-    if " " in str(entry) and command == "python3 {entry} Stop":
-        command = command.replace("{entry}", str(entry).replace(" ", "\\ "))
-    command = command.format(entry=entry)
-    stray = {"hooks": [{"type": "command", "command": command}]}
-    edit(target, lambda settings: settings["hooks"]["Stop"].append(stray))
-
-    found = only("registration", root, "problem")
-
-    assert f"so Holdfast answers the event twice: {command}" in found.text
-    assert found.remedy == f'remove that entry from "hooks.Stop" in {target.settings}'
 
 
 # --- beside the plugin --------------------------------------------------------------------------------------------

@@ -1,15 +1,11 @@
-"""Dispatching and sessions know a client only as an object: another client, with its own events, is answered too."""
+"""Dispatching and sessions know a client only as an object: they name nothing of one client's own."""
 
 from __future__ import annotations
 
 import ast
 import re
-import time
-from random import Random
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from holdfast import paths
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events import EVENTS, HOOK_NAMES
 from tests.processes import ROOT
@@ -39,13 +35,6 @@ THEIRS = {*EVENTS, *HOOK_NAMES, *VARIABLES, claude.NAME, claude.EVENT_KEY}
 ENTRY = re.compile(
     r"toolUseResult|isSidechain|isMeta|isCompact|compact_boundary|tool_(?:use|result)\b|task-notification"
 )
-NAME = "".join(Random(time.time_ns()).choices(ascii_lowercase, k=12))
-
-
-def handler(name: str, text: str) -> None:
-    """Write a handler file of the user's."""
-    path = paths.ensure_private(paths.user_handlers()) / f"{name}.py"
-    path.write_text(f"from holdfast import advise, deliver, deny, hookimpl, sessions, title\n{text}", "utf-8")
 
 
 def names(path: Path) -> set[str]:

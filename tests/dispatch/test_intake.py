@@ -37,12 +37,6 @@ def read_bytes(data: bytes) -> dict[str, Any]:
         os.close(ours)
 
 
-@pytest.fixture
-def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit that a test can exceed with little."""
-    monkeypatch.setattr(intake, "LIMIT_BYTES", 1_000)
-
-
 def test_the_ways_to_write_json() -> None:
     """A BOM, white space, CRLF, escapes and pretty printing are all one JSON object."""
     text = json.dumps(EVENT, indent=2).replace("\n", "\r\n")
@@ -55,24 +49,13 @@ def test_the_ways_to_write_json() -> None:
 @each_row(
     "data, words",
     [
-        (b"", "stdin is empty"),
         (b" \n\t\r\n", "stdin is empty"),
         (b"hello", "stdin is not JSON (Expecting value: line 1 column 1 (char 0)), 5 bytes: 'hello'"),
-        (b'{"hook_event_name": "PreToolUse", "tool_', "stdin is not JSON (Unterminated string"),
-        (b'{"a": 1', "stdin is not JSON (Expecting ',' delimiter"),
-        (b'{"a": 1} trailing', "stdin is not JSON (Extra data"),
         (b'{"a": 1}\n{"a": 2}', "stdin is not JSON (Extra data"),
-        (b"{'a': 1}", "stdin is not JSON (Expecting property name"),
         (b"[1, 2]", "stdin is JSON but no object: '[1, 2]'"),
-        (b'"text"', "stdin is JSON but no object"),
-        (b"null", "stdin is JSON but no object"),
         (b'{"a": "\xff"}', "stdin is not UTF-8 at byte 7 of 10"),
-        ('{"a": "ä"}'.encode("latin-1"), "stdin is not UTF-8 at byte 7"),
-        (json.dumps(EVENT).encode("utf-16"), "stdin is not UTF-8 at byte 0"),
-        (b"\x00" * 100, "stdin is not JSON"),
-        (b'{"a": "\x00"}', "stdin is not JSON (Invalid control character"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "stdin is not JSON"),
-        (b"\x1f\x8b\x08garbage", "stdin is not UTF-8 at byte 1"),
+        (b'{"a": ' + b"[" * 200_000, "nested too deeply"),
     ],
 )
 def test_what_is_no_event_is_named(data: bytes, words: str) -> None:
@@ -91,27 +74,14 @@ def test_the_excerpt_holds_no_secret(before: str) -> None:
     assert "ghp" not in str(caught.value)
 
 
-@each_row("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 200_000 + b"]" * 200_000])
-def test_deep_nesting_is_refused_not_crashed_on(nested: bytes) -> None:
-    """A payload nested too deeply is named as such."""
-    data = json.dumps(EVENT).encode()[:-1] + b', "deep": ' + nested + b"}"
-    with pytest.raises(IntakeError, match="nested too deeply"):
-        read_bytes(data)
-
-
-@pytest.mark.usefixtures("small_limit")
-def test_the_largest_that_is_read_and_the_smallest_that_is_not() -> None:
-    """Exactly the limit is dispatched; one byte more is not."""
+def test_the_largest_that_is_read_and_the_smallest_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too large is read to its end: the client is never left blocked on a full pipe."""
+    monkeypatch.setattr(intake, "LIMIT_BYTES", 1_000)
     padding = 1_000 - len(b'{"a": ""}')
     assert len(read_bytes(b'{"a": "' + b"x" * padding + b'"}')["a"]) == padding
 
     with pytest.raises(IntakeError, match="stdin holds 1001 bytes, more than 1000"):
         read_bytes(b'{"a": "' + b"x" * (padding + 1) + b'"}')
-
-
-@pytest.mark.usefixtures("small_limit")
-def test_what_is_too_large_is_read_to_its_end() -> None:
-    """The client is never left blocked on a full pipe, and the size named is the whole one."""
     with pytest.raises(IntakeError, match="stdin holds 5000000 bytes"):
         read_bytes(b"x" * 5_000_000)
 

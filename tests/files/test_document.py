@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import BrokenError, ChangedError, LargeError, StateError
+from holdfast.errors import BrokenError, LargeError, StateError
 from holdfast.files import document
 from holdfast.files.document import DEPTH_LIMIT
 from tests.tables import each_row
@@ -140,16 +140,6 @@ def test_what_is_rendered_is_read_back(data: dict[str, Any], style: str) -> None
     assert document.render(again, raw) == raw
 
 
-def test_replace_refuses_a_link(tmp_path: Path) -> None:
-    """A state file that is a link is not written through."""
-    file = _file(tmp_path, b"{}")
-    (tmp_path / "link.json").symlink_to(file)
-
-    with pytest.raises(StateError, match="symbolic link"):
-        document.replace(tmp_path / "link.json", {"a": 1}, b"{}")
-    assert file.read_bytes() == b"{}"
-
-
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
 def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, closing: str) -> None:
     """The object itself is a level; one more than the limit is an error, however short the file is."""
@@ -161,17 +151,6 @@ def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, clo
     assert document.load(nested(DEPTH_LIMIT)).data
     with pytest.raises(BrokenError, match="is nested too deeply to be read"):
         document.load(nested(DEPTH_LIMIT + 1))
-
-
-@each_row("blank", ["", " ", "  ", "\t", "\r\n"])
-@each_row("beside", ['"b": 2', '"b": ":"', '"b": "\\":"', '": ": "a\\\\"', '"b": "c :"', '"b\\":": [{"c": 1.5}]'])
-def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, blank: str, beside: str) -> None:
-    """Whatever texts and blanks are beside it."""
-    once = f'{{{beside}, "a": {{"k"{blank}: 1, "l"{blank}: ":"}}}}'
-    assert document.load(_file(tmp_path, once.encode())).data == json.loads(once)
-    for twice in (once.replace('"l"', '"k"'), f'{once[:-1]}, "a"{blank}: 1}}'):
-        with pytest.raises(BrokenError, match=r"the key '[ak]' occurs twice in one object"):
-            document.load(_file(tmp_path, twice.encode()))
 
 
 def test_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
@@ -212,17 +191,6 @@ def test_set_aside_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert names == [stem, f"{stem}-2", f"{stem}-3"]
     assert [(tmp_path / name).read_bytes() for name in names] == [b"one", b"two", b"three"]
     assert not (tmp_path / "state.json").exists()
-
-
-def test_replace_never_writes_over_anything_else(tmp_path: Path) -> None:
-    """What somebody saved meanwhile stands."""
-    found = document.load(_file(tmp_path, b'{"a": 1}'))
-    found.path.write_bytes(b'{"a": 1 }')
-
-    with pytest.raises(ChangedError):
-        document.replace(found.path, {"a": 2}, found.raw, like=found)
-
-    assert found.path.read_bytes() == b'{"a": 1 }'
 
 
 def test_copies_aside_never_overwrite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

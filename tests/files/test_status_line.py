@@ -96,45 +96,26 @@ def test_it_tells_how_long_ago_the_workflow_was_saved(stage: Stage, ago_s: int, 
     assert shown in {f"{LINE} · saved {status_file.age(each)}\n" for each in range(ago_s, later_s + 1)}
 
 
-@each_row(
-    "payload",
-    [
-        b'{"session_id":"%s"}',
-        b'{\n  "cwd": "/x",\n  "session_id" :\t"%s"\n}',
-        rb'{"session_name":"\"session_id\":\"other\"","session_id":"%s"}',
-        b'{"note":"session_id","session_id":"%s"}',
-        b'{"session_id":"%s","agent":{"session_id":"other"}}',
-        b'{"agent":{"session_id":"other"},"session_id":"%s"}',
-        b'{"agents":[{"session_id":"other"},["session_id","other"]],"session_id":"%s"}',
-        rb'{"note":"{[\\","session_id":"%s"}',
-        b'{"transcript_path":"' + b"x" * 70_000 + b'","session_id":"%s"}',
-    ],
-)
-def test_it_finds_the_session_in_what_the_client_sends(stage: Stage, payload: bytes) -> None:
+def test_it_finds_the_session_in_what_the_client_sends(stage: Stage) -> None:
     """Whatever stands around it; no text of a person's is taken for it."""
     stage.file()
     stage.file(b"holdfast status 1\n0\nAnother\n", "other")
+    around = {"session_name": '"session_id":"other"', "agent": {"session_id": "other"}, "transcript_path": "x" * 70_000}
 
-    assert stage.show(payload.replace(b"%s", SESSION.encode())) == f"{LINE}\n"
+    assert stage.show(json.dumps({**around, "session_id": SESSION}, indent=2).encode()) == f"{LINE}\n"
 
 
 @each_row(
     "payload",
     [
         b"",
-        b"{}",
-        b'"session_id"',
         b'{"agent":{"session_id":"me"}}',
         b'[{"session_id":"me"}]',
-        b'{"session_id":',
-        b'{"session_id":"',
         b'{"session_id":""}',
         b'{"session_id":7,"x":{"session_id":"me"}}',
         b'{"session_id":"../status/me"}',
         b'{"session_id":"me\\u0000"}',
-        b'{"session_id":"me',
         b'{"session_id":"' + b"m" * 65 + b'"}',
-        b'{"session_id":"\xc3\xa9"}',
         b"\0\xff" * 500,
     ],
 )
@@ -150,26 +131,17 @@ def test_what_names_no_session_shows_nothing(stage: Stage, payload: bytes) -> No
     "content",
     [
         b"",
-        b"holdfast status 1\n",
-        b"holdfast status 1\n0\n",
         b"holdfast status 1\n0\n\n",
         b"holdfast status 1\n0\nno end",
-        b"holdfast status 1\n\nText\n",
         b"holdfast status 1\n-5\nText\n",
-        b"holdfast status 1\n0 \nText\n",
         b"holdfast status 1\n1234567890123\nText\n",
         b"holdfast status 2\n0\nText\n",
-        b"holdfast status 1 \n0\nText\n",
-        b"Text\n",
         b"holdfast status 1\n0\nText\nmore\n",
         b"holdfast status 1\n0\nTe\x1b[31mxt\n",
-        b"holdfast status 1\n0\nTe\0xt\n",
         b"holdfast status 1\n0\nTe\x7fxt\n",
         b"holdfast status 1\n0\nTe\xc2\x9bxt\n",
         b"holdfast status 1\n0\nTe\xc2\xc2\x85xt\n",
         b"holdfast status 1\n0\nText\xc2\n",
-        b"holdfast status 1\n0\nTe\rxt\n",
-        b"holdfast status 1\n0\n" + b"x" * 600 + b"\n",
     ],
 )
 def test_what_is_no_status_file_shows_nothing(stage: Stage, content: bytes) -> None:

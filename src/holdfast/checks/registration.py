@@ -155,7 +155,7 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
         return
     remedy = f"{target.redo} --yes" if record.allowed else target.redo
     present = skill.digest(record.skill)
-    if present == settings.sha256(skill.shipped()):
+    if skill.recognised(record.skill):
         yield ok(f"{record.skill} is up to date")
     elif present is None:
         yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)

@@ -50,11 +50,7 @@ def _stop() -> None:
     """Stop all servers, and say what the next event does. Raises HoldfastError if one can't be stopped."""
     running, failed = control.running_servers(), []
     for each in running:
-        try:
-            ended = control.stop(each.address) or not control.holder(each.address)  # it may have ended by itself
-        except OSError:  # somebody else's process
-            ended = False
-        if ended:
+        if control.stop(each.address) or not control.holder(each.address):  # it may have ended by itself
             options.say(f"Stopped the {_name(each)}.")
         else:
             lock = each.address.with_suffix(".lock")

@@ -35,13 +35,10 @@ class Fitted(NamedTuple):
     Attributes:
         text: the joined text.
         whole: the positions of the pieces that it contains in full.
-        shares: the UTF-16 units of the text that each piece takes, including the separator before it. The note about
-            omitted lines counts for the first piece that lost any. The sum is the text's length.
     """
 
     text: str
     whole: tuple[int, ...]
-    shares: tuple[int, ...] = ()
 
 
 def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
@@ -59,16 +56,14 @@ def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
     lines = everything
     if units(_joined(everything)) > cap:
         lines = _most_important_lines(pieces, cap - NOTE_UNITS)
-    text, shares = _joined(lines), _shares(lines)
+    text = _joined(lines)
     cut = [index for index, all_lines in enumerate(everything) if len(lines[index]) < len(all_lines)]
     if cut:
         left_out = sum(map(len, everything)) - sum(map(len, lines))
         note = f"(+{left_out} more lines, left out to stay under Claude Code's limit)"
-        note = f"{_SEPARATOR}{note}" if text else note
-        text += note
-        shares[cut[0]] += units(note)
+        text += f"{_SEPARATOR}{note}" if text else note
     whole = [index for index, piece in enumerate(pieces) if piece.text and index not in cut]
-    return Fitted(text, tuple(whole), tuple(shares))
+    return Fitted(text, tuple(whole))
 
 
 def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
@@ -78,40 +73,16 @@ def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
 
 def join_texts(outcomes: Sequence[Outcome], kind: str) -> str:
     """Return the different texts of one kind joined within the limit."""
-    return fit([Piece(text) for text in _texts(outcomes, kind)]).text
-
-
-def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
     texts = list(dict.fromkeys(outcome.text for outcome in of(outcomes, kind) if outcome.text.strip()))
-    if kind != "tell_user" or all(text.isascii() and text.isprintable() for text in texts):
-        return texts
-    from holdfast.process.terminal_text import printable  # the client prints these, and hardly any needs it
+    if kind == "tell_user" and not all(text.isascii() and text.isprintable() for text in texts):
+        from holdfast.process.terminal_text import printable  # the client prints these, and hardly any needs it
 
-    return [printable(text) for text in texts]
-
-
-def joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
-    """Return each outcome's share (UTF-16 units) of what `join_texts` makes; of equal texts the first gets it."""
-    texts = _texts(outcomes, kind)
-    shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
-    found: dict[int, int] = {}
-    for position, outcome in enumerate(outcomes):
-        if outcome.kind == kind and outcome.text in shares:
-            found[position] = shares.pop(outcome.text)
-    return found
+        texts = [printable(text) for text in texts]
+    return fit([Piece(text) for text in texts]).text
 
 
 def _joined(lines: Sequence[Sequence[str]]) -> str:
     return _SEPARATOR.join("\n".join(each) for each in lines if each)
-
-
-def _shares(lines: Sequence[Sequence[str]]) -> list[int]:
-    """Return the UTF-16 units of each piece's lines, with the separator before all but the first piece."""
-    first = next((index for index, each in enumerate(lines) if each), 0)
-    return [
-        units("\n".join(each)) + (len(_SEPARATOR) if index != first else 0) if each else 0
-        for index, each in enumerate(lines)
-    ]
 
 
 def _most_important_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:

@@ -28,8 +28,8 @@ class Reply:
         delivered: positions, among the merged outcomes, of advice and messages that the reply contains in full.
         variables: environment variables for the model's commands.
         path: folders to append to the model's PATH.
-        shares: position of a merged outcome → UTF-16 units that it puts into the model's context. What goes only to
-            the user, a permission or the client itself doesn't count.
+        shares: position of a merged outcome → UTF-16 units of its text for the model, before it is cut to fit. What
+            goes only to the user, a permission or the client itself doesn't count.
     """
 
     stdout: str = ""

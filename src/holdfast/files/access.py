@@ -46,19 +46,12 @@ def closed(path: Path, *, write: bool = False) -> Path | None:
     return None if os.access(path, wanted) else path
 
 
-def is_there(path: Path) -> bool:
-    """Return whether a path exists and is visible; pathlib raises if a folder above it can't be entered."""
-    return _mode(path) != 0
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a visible folder, or a link to one."""
-    return stat.S_ISDIR(_mode(path))
-
-
-def is_link(path: Path) -> bool:
-    """Return whether a path is a visible symbolic link."""
-    return stat.S_ISLNK(_mode(path, follow=False))
+is_there = os.path.exists
+"""Return whether a path exists and is visible; pathlib raises if a folder above it can't be entered."""
+is_folder = os.path.isdir
+"""Return whether a path is a visible folder, or a link to one."""
+is_link = os.path.islink
+"""Return whether a path is a visible symbolic link."""
 
 
 def remedy(path: Path) -> str:
@@ -109,11 +102,3 @@ def opener(place: Path) -> Callable[[], str] | None:
 def _open_up(place: Path) -> str:
     place.chmod(stat.S_IMODE(place.stat().st_mode) | (0o700 if place.is_dir() else 0o600))
     return f"made {place} readable and writable for you"
-
-
-def _mode(path: Path, *, follow: bool = True) -> int:
-    """Return `st_mode`, 0 if the path is missing or not visible."""
-    try:
-        return path.stat(follow_symlinks=follow).st_mode
-    except OSError:
-        return 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,29 +28,11 @@ if TYPE_CHECKING:
 _NAME = "holdfast"
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A copy of the plugin that the client runs.
-
-    Attributes:
-        root: its folder.
-        data: its data folder, which survives updates.
-        name: the name it is enabled under, `holdfast@MARKETPLACE`; empty if no settings file enables it.
-        scope: the scope it was installed in.
-    """
-
-    root: Path
-    data: Path
-    name: str = ""
-    scope: str = "user"
+class Copy(scopes.InstalledPlugin):
+    """A copy of the plugin that the client runs."""
 
     def __str__(self) -> str:
         return f"the plugin {self.name}" if self.name else f"the plugin in {self.root}"
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """The environment variables that the client sets for its hooks (client fact §4.5)."""
-        return scopes.plugin_environ(self.root, self.data)
 
     @property
     def environment(self) -> Path:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
@@ -30,8 +28,6 @@ PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 """The keys of a command that the client always runs, and whose answer it waits for."""
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
-_ENTRYPOINT = re.compile(r"[^();|&]+/dispatch\.py")
-_FILE_LIMIT_BYTES = 1024 * 1024  # of a file that may be Holdfast's entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -175,21 +171,5 @@ def _entries(target: Target, content: Mapping[str, Any]) -> list[Entry]:
     return [
         Entry(target, event, matcher, hook, register.ours(hook["command"]))
         for event, matcher, hook in scopes.hooks_in(content)
-        if _runs_holdfast(hook["command"], target.root)
+        if register.ours(hook["command"]) or _ALIKE.search(hook["command"])
     ]
-
-
-def _runs_holdfast(command: str, root: Path) -> bool:
-    """Return whether a command runs Holdfast: by its text, or because it runs a copy of the entrypoint."""
-    if register.ours(command) or _ALIKE.search(command):
-        return True
-    homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
-    with suppress(StateError, ValueError):  # ValueError: an unclosed quote, which no shell runs
-        for word in shlex.split(Template(command).safe_substitute(homes)):
-            if (found := _ENTRYPOINT.search(word)) and _is_entrypoint(root / Path(found[0]).expanduser()):
-                return True
-    return False
-
-
-def _is_entrypoint(path: Path) -> bool:
-    return path.is_file() and b"holdfast" in document.read(path, _FILE_LIMIT_BYTES)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import contextmanager
@@ -51,11 +50,6 @@ class SettingsFile:
     path: Path
     raw: bytes | None
     text: str | None
-
-
-def sha256(data: bytes) -> str:
-    """Return the hexadecimal SHA-256 of `data`."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def read(path: Path) -> SettingsFile:

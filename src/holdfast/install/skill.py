@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import paths
 from holdfast.errors import MissingError, StateError
-from holdfast.files import atomic, document
-from holdfast.install.settings import sha256
+from holdfast.files import atomic, document, trust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +34,7 @@ def protocol() -> str:
 
 def copy(source: bytes, place: Path, known_digest: str) -> Copied:
     """Write `source` to `place`, unless a file is there whose SHA-256 isn't `known_digest`. Raises StateError."""
-    wanted = sha256(source)
+    wanted = trust.digest(source)
     present = digest(place)
     if present == wanted:
         return Copied(known_digest == wanted, wanted, f"Skill: {place} is already there")
@@ -48,7 +47,7 @@ def copy(source: bytes, place: Path, known_digest: str) -> Copied:
 def recognised(place: Path) -> str:
     """Return the SHA-256 of the file at `place` if it is the shipped skill, else an empty string. Raises StateError."""
     present = digest(place)
-    return present if present and present == sha256(shipped()) else ""
+    return present if present and present == trust.digest(shipped()) else ""
 
 
 def remove(place: Path, known_digest: str) -> str:
@@ -67,7 +66,7 @@ def remove(place: Path, known_digest: str) -> str:
 def digest(place: Path) -> str | None:
     """Return the SHA-256 of a file, None if there is no file, or an empty string if it can't be read."""
     try:
-        return sha256(document.read(place)[0])
+        return trust.digest(document.read(place)[0])
     except MissingError:
         return None
     except StateError:

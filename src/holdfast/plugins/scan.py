@@ -140,8 +140,8 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         conditions = _conditions(tree.body)
     except Fault as fault:
         return Scan(faults=faults | {"": str(fault)})
-    off = any(_switches_off(node) for node in tree.body)
-    return Scan(tuple(found), faults, off, conditions, tuple(_doubts(found, hooks)), tuple(_helpers(tree)))
+    off = [node for node in tree.body if getattr(_assigned(node, "OFF_BY_DEFAULT"), "value", False) is True]
+    return Scan(tuple(found), faults, bool(off), conditions, tuple(_doubts(found, hooks)), tuple(_helpers(tree)))
 
 
 def scan_helper(source: bytes) -> Scan:
@@ -349,13 +349,9 @@ def _options(marker: ast.expr) -> dict[str, Any]:
         return {}
     if marker.args:
         raise Fault("hookimpl takes its options by name")
-    return {keyword.arg: _literal(keyword) for keyword in marker.keywords if keyword.arg} | _no_unpacking(marker)
-
-
-def _no_unpacking(marker: ast.Call) -> dict[str, Any]:
-    if any(keyword.arg is None for keyword in marker.keywords):
+    if not all(keyword.arg for keyword in marker.keywords):
         raise Fault("hookimpl's options must be written out, they are read without running the file")
-    return {}
+    return {str(keyword.arg): _literal(keyword) for keyword in marker.keywords}
 
 
 def _literal(keyword: ast.keyword) -> Any:
@@ -369,12 +365,6 @@ def _literal(keyword: ast.keyword) -> Any:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise Fault(f"{keyword.arg}={value!r} has the wrong type")
     return value
-
-
-def _switches_off(node: ast.stmt) -> bool:
-    """Recognise the module-level line `OFF_BY_DEFAULT = True`."""
-    value = _assigned(node, "OFF_BY_DEFAULT")
-    return isinstance(value, ast.Constant) and value.value is True
 
 
 def _conditions(body: Sequence[ast.stmt]) -> Conditions:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.hookspecs import EVENTS
-from holdfast.dispatch.budget import Piece, fit, join_texts, joint_shares, of, units
+from holdfast.dispatch.budget import Piece, fit, join_texts, of, units
 from holdfast.dispatch.output import Reply
 from holdfast.plugins.outcomes import CLASSIFIER_LIMIT_UNITS, TERMINAL_LIMIT_BYTES, Outcome, deny
 
@@ -31,8 +31,11 @@ ANSWERS = ("decline", "cancel", "accept")
 # The events on which the model gets the reason; on others only the user sees it.
 REASONED = {
     "deny": frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"}),
-    "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
+    "block": EXIT_CODE_EVENTS
+    | {"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"},
 }
+# Kinds of outcome whose text the model gets on every event that accepts them.
+_FOR_MODEL = frozenset({"advise", "force_turn", "initial_message", "instruct_summary"})
 # The key of `hookSpecificOutput` for kinds of which the last value counts, and for those without a value (client fact
 # §1.6).
 _LAST_VALUE = {"change_output": "updatedToolOutput", "title": "sessionTitle", "display": "displayContent"}
@@ -54,18 +57,13 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     if not outcomes:
         return Reply()
     variables, path = _environment(outcomes)
-    advice = _advice(outcomes)
+    advice, shares = _advice(outcomes), _shares(event, outcomes)
     if event in EXIT_CODE_EVENTS and of(outcomes, "block"):
         beside = _beside(event, outcomes)
-        return Reply(
-            stdout=render(beside) if beside else "",
-            stderr=join_texts(outcomes, "block"),
-            exit_code=2,
-            shares=joint_shares(outcomes, "block"),
-        )
+        stdout = render(beside) if beside else ""
+        return Reply(stdout, stderr=join_texts(outcomes, "block"), exit_code=2, shares=shares)
     if event in PLAIN_EVENTS and not of(outcomes, "block"):
-        text = _plain(event, outcomes)
-        return Reply(stdout=text, shares=_plain_shares(event, outcomes, text))
+        return Reply(_plain(event, outcomes), shares=shares)
     body = _top_level(event, outcomes)
     specific = _specific(event, outcomes, advice.text)
     if specific:
@@ -77,7 +75,7 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         delivered=tuple(i for i, outcome in enumerate(outcomes) if i in whole or outcome.kind == "tell_user"),
         variables=variables,
         path=path,
-        shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),
+        shares=shares,
     )
 
 
@@ -136,22 +134,12 @@ def render(body: Mapping[str, Any]) -> str:
     return text
 
 
-def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[int, int]:
-    """Return each outcome's share of PreCompact's text, by position; no other plain text reaches a model."""
-    if event != "PreCompact" or not text:
-        return {}
-    shares = joint_shares(outcomes, PLAIN_EVENTS[event])
-    first = min(shares)
-    return shares | {first: shares[first] + units(text) - sum(shares.values())}
-
-
-def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) -> dict[int, int]:
-    """Return the size of each outcome's text in the model's context, in UTF-16 units, by position."""
-    shares = {position: share for position, share in advice.items() if share}
-    for kind in ("deny", "block"):
-        if event in REASONED[kind]:
-            shares |= joint_shares(outcomes, kind)
-    shares |= joint_shares(outcomes, "initial_message")
+def _shares(event: str, outcomes: Sequence[Outcome]) -> dict[int, int]:
+    """Return the size of each outcome's text for the model, in UTF-16 units before it is cut to fit, by position."""
+    kinds = _FOR_MODEL | {kind for kind, events in REASONED.items() if event in events}
+    if of(outcomes, "block"):
+        kinds -= {"instruct_summary"}  # no compaction comes
+    shares = {position: units(outcome.text) for position, outcome in enumerate(outcomes) if outcome.kind in kinds}
     last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
     if "change_output" in last:  # the last one includes the earlier changes
         value = outcomes[last["change_output"]].value

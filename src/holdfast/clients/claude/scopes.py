@@ -130,14 +130,19 @@ class InstalledPlugin(NamedTuple):
     Attributes:
         root: its folder.
         data: its data folder, which survives updates.
-        name: the name it is enabled under: `PLUGIN@MARKETPLACE`.
+        name: the name it is enabled under: `PLUGIN@MARKETPLACE`; empty if no settings file enables it.
         scope: the scope it was installed in.
     """
 
     root: Path
     data: Path
-    name: str
-    scope: str
+    name: str = ""
+    scope: str = "user"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment variables that the client sets for its hooks (client fact §4.5)."""
+        return {"CLAUDE_PLUGIN_ROOT": str(self.root), "CLAUDE_PLUGIN_DATA": str(self.data)}
 
 
 def enabled_plugins(plugin: str, here: Target) -> list[str]:
@@ -184,11 +189,6 @@ def hooks_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Map
                 for hook in group["hooks"]:
                     if isinstance(hook["command"], str):
                         yield event, matcher if isinstance(matcher, str) else None, hook
-
-
-def plugin_environ(root: Path, data: Path) -> dict[str, str]:
-    """Return the environment variables that the client sets for a plugin's hooks (client fact §4.5)."""
-    return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
 
 
 def _plugins_folder() -> Path:

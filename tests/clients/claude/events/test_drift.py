@@ -23,50 +23,18 @@ def read(name: str, **changes: Any) -> Event:
 
 SAME = object()
 """What is read is what was sent."""
-SESSION_FIELDS = (
-    *("model", "agent_type", "session_title", "seconds_since_last_response"),
-    *("context_tokens", "prompt_cache_likely_expired", "estimated_cache_write_usd"),
-)
-MODES: tuple[str | None, ...] = (
-    "default",
-    "acceptEdits",
-    "bypassPermissions",
-    "plan",
-    "dontAsk",
-    "auto",
-    "bubble",
-    None,
-)
 RESPONSES: list[object] = [{"stdout": "x"}, "x", [{}], None, 5, False]
 FIELDS: list[tuple[str, str, object, object]] = [
     # payload, field, what is sent, what is read
-    *(("SessionStart-startup", "source", value, SAME) for value in ("startup", "clear", "fork", "teleport", "")),
-    *(("SessionStart-resume", field, value, None) for field in SESSION_FIELDS for value in (None, ABSENT)),
-    *(("PreCompact-manual", "custom_instructions", value, SAME) for value in ("keep the details", "", None)),
-    ("PreCompact-manual", "custom_instructions", ABSENT, None),
-    *(("PostCompact-manual", "compact_summary", value, SAME) for value in ("<summary>s</summary>", "plain", "")),
-    *(("SessionEnd-other", "reason", value, SAME) for value in ("clear", "logout", "prompt_input_exit", "future")),
+    ("SessionStart-startup", "source", "teleport", SAME),
+    *(("PreCompact-manual", "custom_instructions", value, SAME) for value in ("", None)),
+    ("SessionEnd-other", "reason", "future", SAME),
     *(("PostToolUse-Bash", "tool_response", value, SAME) for value in RESPONSES),
     ("PostToolUse-Bash", "tool_response", ABSENT, None),
-    *(
-        (name, "permission_mode", mode, SAME)
-        for name in ("PreToolUse-Bash", "PermissionRequest-Bash", "Stop")
-        for mode in MODES
-    ),
-    ("Stop", "permission_mode", ABSENT, None),
-    *(("SubagentStop", "agent_transcript_path", value, SAME) for value in ("", "/nowhere/yet.jsonl")),
-    *(("SubagentStop", field, ABSENT, "") for field in ("transcript_path", "agent_transcript_path")),
-    *(("Stop", "cwd", value, SAME) for value in ("/home/user/project/sub", "/elsewhere", "", "C:\\project")),
+    *((name, "permission_mode", mode, SAME) for name in ("PreToolUse-Bash", "Stop") for mode in ("bubble", None)),
     *(("SubagentStop", "agent_type", value, SAME) for value in ("", "plugin:name")),
     ("SubagentStop", "agent_type", ABSENT, None),
-    *(
-        (f"Task{each}", "task_id", value, SAME)
-        for each in ("Created", "Completed")
-        for value in ("1", "task-1", "任务")
-    ),
     *((f"Task{each}", "task_id", 7, "7") for each in ("Created", "Completed")),
-    *((f"Task{each}", "team_name", ABSENT, None) for each in ("Created", "Completed")),
-    *((f"Task{each}", "teammate_name", "ann", SAME) for each in ("Created", "Completed")),
 ]
 
 
@@ -154,22 +122,6 @@ def test_an_agents_status_is_known_absent_or_other(status: object, seen: str) ->
     """Clients before 2.1.30 send no status, which isn't one that counts, and newer ones may send more of them."""
     response = recorded.load("PostToolUse-Agent")["tool_response"] | {"status": status}
     assert agent_result({key: item for key, item in response.items() if item is not ABSENT}).status == seen
-
-
-@each_row(
-    "name, fields",
-    [
-        ("PostToolUse-Bash", ("duration_ms", "tool_use_id", "prompt_id", "effort", "mcp_server")),
-        ("PostToolUseFailure-Bash", ("duration_ms", "tool_use_id", "prompt_id", "is_interrupt")),
-        ("Stop-background-tasks", ("background_tasks", "session_crons", "last_assistant_message", "effort")),
-        ("SubagentStop", ("background_tasks", "session_crons", "last_assistant_message", "agent_id")),
-        ("PermissionRequest-Bash", ("permission_suggestions",)),
-    ],
-)
-def test_what_newer_clients_added_may_be_absent(name: str, fields: tuple[str, ...]) -> None:
-    """Fields that older clients do not send read as nothing."""
-    event = read(name, **dict.fromkeys(fields, ABSENT))
-    assert not any(getattr(event, field) for field in fields)
 
 
 @each_row("name", recorded.names())
