@@ -42,9 +42,9 @@ def only(project: Workspace, call: str = CALL) -> Agent:
 
 def agent(launched_at: str, **changes: Any) -> Agent:
     """Return an agent as the ledger tells of it: one in the background that runs, but for what is given."""
-    values = {"call": CALL, "run": RUN, "named": True, "agent_type": "builder", "state": "running"}
+    values = {"call": CALL, "run": RUN, "agent_type": "builder", "state": "running"}
     times = {"launched_at": launched_at, "since": launched_at}
-    return Agent("row", ME, "", **(values | times | changes))  # type: ignore[arg-type]
+    return Agent("row", ME, "", **(values | times | changes))
 
 
 def launch_agent(project: Workspace, call: str, agent: str, description: str) -> list[progress.Moved]:

@@ -72,7 +72,7 @@ def compaction(**changes: Any) -> CompactionReport:
 def delivery(**changes: Any) -> Delivery:
     """Return guidance that was confirmed."""
     given = Delivery(
-        *("id", str(ROOT), ME, "id", "SessionStart", "key", "Calculator", "mark", 1_234, 0, 1, "", 0, "confirmed"),
+        *("id", str(ROOT), ME, "id", "SessionStart", "key", "Calculator", "mark", 1_234, 0, "", 0, "confirmed"),
         *(at("09:10"), at("09:11")),
     )
     return replace(given, **changes)

@@ -199,11 +199,6 @@ class OpenProject(Project):
         """The reader of the transcripts of the project's sessions."""
         return self.client.reader()
 
-    @cached_property
-    def host(self) -> str:
-        """The name of this machine."""
-        return os.uname().nodename
-
     def close(self) -> None:
         """Close the ledger if it was opened. The next use opens it again."""
         if "ledger" in self.__dict__:

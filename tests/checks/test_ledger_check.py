@@ -168,7 +168,7 @@ def crash_while_open(file: Path) -> None:
     script = f"""
 import os, sqlite3
 ledger = sqlite3.connect({str(file)!r})
-ledger.execute("UPDATE conversations SET host = 'x'")
+ledger.execute("UPDATE conversations SET prompt = 'x'")
 ledger.commit()
 os.kill(os.getpid(), 9)
 """

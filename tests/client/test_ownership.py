@@ -48,7 +48,7 @@ class People:
         there = self._terminals[name] = Terminal(client, *arguments)
         there.until(lambda: self.world.session_ids > known)
         (row,) = (row for row in self.world.rows("conversations") if row["id"] not in known)
-        self._processes[name] = row["process"]
+        self._processes[name] = int(row["process"].split(" ")[-2])
         there.until(lambda: "❯" in there.screen and BUSY not in there.screen)
 
     def job(self, name: str) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.sessions import agent_roster
-from tests.handlers.test_reuse_scripts import PROMPTS, RUN, launches, new_session, script
+from tests.handlers.test_reuse_scripts import LIVES, PROMPTS, RUN, launches, new_session, script
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) ->
     made = working(launches)
     before = own(launches, made)
     told = new_session(launches).context
-    assert f"builder ({made.run}) was interrupted (launched for" in told
-    assert "SendMessage to its id continues it" in told
+    assert f"builder ({made.run}) was interrupted; SendMessage to its id continues it (launched for" in told
     assert own(launches, made).read_bytes() == before.read_bytes()
     assert own(launches, made) != before
 
@@ -66,6 +65,7 @@ def test_a_result_that_nobody_used_is_told_once_it_is_used_no_more(launches: Lau
 
 def test_a_running_script_is_named_with_its_task(launches: Launches) -> None:
     """After a compaction, in the client process that runs it."""
+    launches.process = LIVES
     launches.ran()
     assert (
         f'script "review", run {RUN} (task task-{RUN}) is running, 5 of 6 agents finished' in launches.compact().context

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.process import liveness
 from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
@@ -122,7 +123,7 @@ def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -
     remote.about_to()
     response = {"status": "remote_launched", "taskId": "far-away", "sessionUrl": "u", "outputFile": ""}
     remote.launched(tool_response=response)
-    opened(project).ledger.run("UPDATE conversations SET process = ?", gone.pid)
+    opened(project).ledger.run("UPDATE conversations SET process = ?", liveness.identity(gone.pid))
 
     text = begin(project, "resume").context
 

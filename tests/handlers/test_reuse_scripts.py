@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.testing import Fired
 
 GONE = "999999999"  # no process has this number
+LIVES = str(os.getppid())
 FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 PROMPTS = tuple(f"Review part {number}" for number in range(1, 7))
 RUN, NEXT = "wf_d604c20b-bc1", "wf_0a1b2c3d-4e5"
@@ -161,6 +162,7 @@ def test_a_first_launch_passes_untouched(launches: Launches) -> None:
 
 def test_a_living_twin_is_refused_with_its_run_and_how_far_it_is(launches: Launches) -> None:
     """In the client process that runs it, after the model has forgotten it. Any other script may run beside it."""
+    launches.process = LIVES
     launches.ran()
     launches.compact()
     launches.launch().assert_denied("running already", RUN, f"task-{RUN}", "5 of 6 agents finished", "TaskStop")
@@ -263,6 +265,7 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
 
 def test_one_of_which_the_client_says_that_it_runs_is_waited_for(launches: Launches) -> None:
     """Not every notification is of an end."""
+    launches.process = LIVES
     launches.ran()
     notice = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>running</status>\n</task-notification>"
     launches.fire("UserPromptSubmit", prompt=notice)
@@ -272,6 +275,7 @@ def test_one_of_which_the_client_says_that_it_runs_is_waited_for(launches: Launc
 
 def test_one_whose_task_is_unknown_is_waited_for(launches: Launches) -> None:
     """Nothing tells whether the client lists it."""
+    launches.process = LIVES
     launches.launch()
     launches.launched(taskId=None)
     launches.fire("Stop", background_tasks=[])
@@ -356,13 +360,14 @@ def test_the_configuration_decides(launches: Launches, mode: str, said: bool) ->
     launches.project.write({".claude/holdfast.toml": f'agents = "{mode}"\n'})
     launches.project.trust()
     launches.ran()
-    twin = launches.launch()
-    assert passed(twin)
-    assert ("running already" in twin.context) is said
     new_session(launches)
     fired = launches.launch()
     assert passed(fired)
     assert (f"resumeFromRunId: '{RUN}'" in fired.context) is said
+    launches.launched("wf_0a1b2c3d-4e6")
+    twin = launches.launch()
+    assert passed(twin)
+    assert ("running already" in twin.context) is said
 
 
 def test_what_shall_run_anew_does(launches: Launches) -> None:
@@ -407,7 +412,7 @@ def everything() -> str:
 @pytest.mark.parametrize("given", [{"script": SCRIPT}, {"script": SCRIPT, "resumeFromRunId": RUN}])
 def test_another_living_client_keeps_its_run(launches: Launches, given: dict[str, str]) -> None:
     """Its journal is never touched, even if the run is named."""
-    launches.process = str(os.getppid())
+    launches.process = LIVES
     launches.ran()
     new_session(launches)
     launches.launch(**given).assert_silent("reuse_agents")
@@ -478,7 +483,7 @@ def test_a_run_that_a_person_names_can_be_resumed(launches: Launches) -> None:
 def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -> None:
     """If that is configured, while another client works on it, if it is to run again, and if nobody knows it."""
     if why == "alive":
-        launches.process = str(os.getppid())
+        launches.process = LIVES
     launches.ran(done=PROMPTS)
     if why != "alive":
         launches.ended()

@@ -14,7 +14,6 @@ from holdfast.process import liveness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
-from tests.ledgers import COLUMNS
 from tests.signals import Agent, begin
 
 if TYPE_CHECKING:
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
 RUN, RESTORED = "wf_0a1b2c3d-4e5", "WORKFLOW RESTORED AFTER COMPACTION"
 SCRIPT = "export const meta = {name: 'sweep', description: 'x', phases: [{title: 'P'}]}\nreturn await agent('One')\n"
 ABOVE, OWN, NONE = str(os.getppid()), str(os.getpid()), "999999999"  # no process has the last number
-# What is noted of a session's process, and whether it is gone for another session, whose process has the number OWN.
-NOTED: dict[str, tuple[dict[str, Any], bool]] = {
-    "that process": ({"process": ABOVE}, False),
-    "no such process": ({"process": NONE}, True),
-    "a later one of that number": ({"process": ABOVE, "process_start": "1"}, True),
-    "a later one, which asks": ({"process": OWN, "process_start": "1"}, True),
-    "where its start can't be read": ({"process": ABOVE, "process_start": None}, False),
-    "one of another container": ({"process": NONE, "namespace": "pid:[1]"}, False),
-    "one of that number in another container": ({"process": OWN, "namespace": "pid:[1]"}, False),
-    "one of another host": ({"process": NONE, "host": "elsewhere.example"}, False),
+# A session's process, what else is noted of it, and whether it is gone for another session, whose process is OWN.
+NOTED: dict[str, tuple[str, dict[str, str], bool]] = {
+    "that process": (ABOVE, {}, False),
+    "no such process": (NONE, {}, True),
+    "a later one of that number": (ABOVE, {"start": "1"}, True),
+    "a later one, which asks": (OWN, {"start": "1"}, True),
+    "where its start can't be read": (ABOVE, {"start": "-"}, False),
+    "one of another container": (NONE, {"namespace": "pid:[1]"}, False),
+    "one of that number in another container": (OWN, {"namespace": "pid:[1]"}, False),
+    "one of another host": (NONE, {"host": "elsewhere.example"}, False),
 }
 
 
@@ -47,8 +46,8 @@ def test_whoever_asks_gets_the_same_answer(
 
     A workflow is also free after an hour of silence, for then nobody can tell.
     """
-    noted, gone = NOTED[what]
-    processes = {ME: noted["process"], OTHER: OWN}
+    number, noted, gone = NOTED[what]
+    processes = {ME: number, OTHER: OWN}
     project = holdfast_project({})
     monkeypatch.setattr(claude, "process", lambda environ: processes[project.session])
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
@@ -63,10 +62,10 @@ def test_whoever_asks_gets_the_same_answer(
         agent.started()
         agent.launched()
     ended.stopped("All is well.")
+    parts = dict(zip(("host", "namespace", "number", "start"), liveness.identity(int(number)).split(" "), strict=True))
     with Workspace.open(project.root).ledger as ledger:
-        for table, columns in COLUMNS.items():
-            for column in {*noted} & {*columns} - {"process"}:
-                ledger.run(f"UPDATE {table} SET {column} = ?", noted[column])
+        for table in ("conversations", "agents"):
+            ledger.run(f"UPDATE {table} SET process = ?", " ".join((parts | noted).values()))
 
     project.session = OTHER
     begin(project, "startup")

@@ -13,13 +13,12 @@ import pytest
 
 from holdfast.memory.rows import Cost
 from holdfast.report.gather import gather
-from holdfast.report.page import brief, duration, moment, render
+from holdfast.report.page import brief, moment, render
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET
 from tests.report.pages import Page, page
 from tests.storied import compaction, delivery, entry, happening, report, run, session
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,25 +222,6 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_every_moment_is_utc() -> None:
     """The page says so, wherever it was made."""
     assert moment("2026-03-01T23:05:09.000000Z") == "1 Mar 2026 23:05:09"
-
-
-@each_row(
-    "end, expected",
-    [
-        ("01T09:00:00", "<1s"),
-        ("01T09:00:59", "59s"),
-        ("01T09:01:00", "1m 00s"),
-        ("01T09:01:01", "1m 01s"),
-        ("01T10:00:00", "1h 00m"),
-        ("01T10:01:01", "1h 01m"),
-        ("02T09:00:00", "1d 00h"),
-        ("04T13:00:59", "3d 04h"),
-        ("01T08:00:00", "<1s"),
-    ],
-)
-def test_a_duration_is_said_in_its_two_largest_units(end: str, expected: str) -> None:
-    """What ends before it begins took no time."""
-    assert duration("2026-03-01T09:00:00.000000Z", f"2026-03-{end}.000000Z") == expected
 
 
 def test_a_secret_is_masked_before_its_words_are_cut() -> None:

@@ -91,13 +91,6 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, word:
     assert [each.failed for each in agents.list_launched(project, ME)] == [failed]
 
 
-def test_of_two_processes_that_judge_an_agent_one_does(project: Workspace) -> None:
-    """Both read it before it had a verdict."""
-    begin(project)
-    seen = only(project)
-    assert [agents.judge(project, seen, verdict) for verdict in ("completed", "failed")] == [True, False]
-
-
 def answer(call: str, response: object, *, is_error: bool = False, **more: object) -> str:
     """Return a line that notes what a call returned."""
     block = {"type": "tool_result", "tool_use_id": call, "is_error": is_error, "content": "x"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,8 @@ from holdfast.sessions import arbitration, compactions, conversations, owners
 from tests.handmade import ME, OTHER, together, workflow, workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
@@ -106,9 +107,3 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
     conversations.end(project, OTHER)
 
     assert compacted(project, old, new).full == new
-
-
-WRITTEN = Path(__file__).parent / "transcripts"
-PARENT, FORK, STRANGER = (
-    str(WRITTEN / f"{name}.jsonl") for name in ("worked-2.1.329-tasks", "fork-2.1.329", "clear-2.1.329")
-)

@@ -25,16 +25,6 @@ def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
     assert kept.workflow.raw == (project.root / ".claude/state/workflow.json").read_bytes()
 
 
-def test_a_reopened_workflow_leaves_the_archive(project: Workspace) -> None:
-    """It is unfinished again, and comes back to the archive when it is completed."""
-    over = verbs.done(project, hybrid.start(project, Start("Ship", "custom", (("A", "x"),))), everything=True)
-    again = verbs.reopen(project, over, over.phases[0])
-    assert archive.entries(project) == []
-
-    over = verbs.done(project, again, everything=True)
-    assert [each.workflow for each in archive.entries(project)] == [over]
-
-
 def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     """An unknown field in the ledger is no reason to lose the row."""
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")

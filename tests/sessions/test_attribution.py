@@ -76,21 +76,6 @@ def test_a_nested_agent_gets_nothing_of_its_parents(project: Workspace) -> None:
     assert found(project, "parent") is None
 
 
-def test_agents_of_one_type_are_told_apart_by_their_prompts(project: Workspace, tmp_path: Path) -> None:
-    """Three general-purpose agents in one batch: each one's own transcript begins with its prompt."""
-    for number in (1, 2, 3):
-        launch(project, f"c{number}", prompt=f"PROMPT-{number}", phase=f"phase_{number}")
-    for number in (1, 2, 3):
-        begin(project, f"run{number}")
-    assert [found(project, f"run{number}") for number in (1, 2, 3)] == [None] * 3
-
-    for number in (3, 1):
-        transcript = said(tmp_path, f"run{number}", f"PROMPT-{number}")
-    said(tmp_path, "run2", [{"type": "text", "text": "nested"}])
-
-    assert [found(project, f"run{number}", transcript) for number in (1, 2, 3)] == ["c1", None, "c3"]
-
-
 def test_equal_prompts_for_different_phases_decide_nothing(project: Workspace, tmp_path: Path) -> None:
     """For the same one it does not matter which of them it was."""
     for number in (1, 2):

@@ -151,19 +151,6 @@ def test_compaction_knows_why_nothing_was_restored(project: Workspace, given: tu
     assert reasons == {came.id: reason, later.id: ""}
 
 
-def test_compaction_that_never_came_is_superseded_by_the_one_that_did(
-    project: Workspace, at: Callable[[str], None]
-) -> None:
-    """PreCompact fired twice, and the session came back once."""
-    first = announce(project)
-    at("09:01")
-    second = announce(project)
-    assert claim(project).id == second.id
-    found = {each.row.id: each for each in compactions.recent(project)}
-    assert (found[first.id].ending, found[first.id].row.superseded) == ("open", True)
-    assert (found[second.id].ending, found[second.id].row.superseded) == ("lost", False)
-
-
 def test_unannounced_compaction_is_restored_at_once(project: Workspace) -> None:
     """No PreCompact fired."""
     came = compactions.note_unannounced(project, ME, workflow(project.root))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,16 +23,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     return Workspace.open(tmp_path)
 
 
-@dataclass(frozen=True)
-class _Elsewhere(Workspace):
-    """The same project on another machine."""
-
-    @property
-    def host(self) -> str:
-        """Return a name no machine of ours has."""
-        return "elsewhere.example"
-
-
 def test_what_is_over_in_another_worktree_is_not_over_here(worktrees: tuple[Workspace, Workspace]) -> None:
     """Its agents are not offered in this one."""
     here, there = worktrees
@@ -44,16 +31,6 @@ def test_what_is_over_in_another_worktree_is_not_over_here(worktrees: tuple[Work
         conversations.end(project, session)
     assert conversations.over_since(here, THIRD, "", 10) == [ME]
     assert conversations.over_since(there, THIRD, "", 10) == [OTHER]
-
-
-def test_a_session_whose_process_has_gone_is_not_live(project: Workspace) -> None:
-    """Where CLAUDE_PID was noted on this host, that process must still run."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    conversations.note_event(project, OTHER, str(gone.pid))
-    conversations.note_event(project, THIRD, str(os.getpid()))
-
-    assert conversations.live_others(project, ME) == {THIRD}
 
 
 def test_a_client_has_one_session_at_a_time(project: Workspace) -> None:
@@ -65,15 +42,6 @@ def test_a_client_has_one_session_at_a_time(project: Workspace) -> None:
     assert conversations.live_others(project, THIRD) == {OTHER, ME}, "nobody knows which of the two goes on"
 
     conversations.note_event(project, OTHER, other)
-    assert conversations.live_others(project, ME) == {OTHER}
-
-
-def test_a_process_on_another_machine_is_not_looked_for(project: Workspace) -> None:
-    """Process numbers mean nothing on another host: there the silence alone decides."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    conversations.note_event(_Elsewhere(project.root, project.config, client=project.client), OTHER, str(gone.pid))
-
     assert conversations.live_others(project, ME) == {OTHER}
 
 
@@ -98,21 +66,6 @@ def test_another_worktrees_sessions_are_not_in_the_way(worktrees: tuple[Workspac
     conversations.note_event(here, OTHER)
     found = [conversations.live_others(each, ME) for each in (here, there)]
     assert found == [{OTHER}, set()], "it is where its last event was"
-
-
-def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Workspace) -> None:
-    """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
-    conversations.record_stop(project, ME)
-    assert not conversations.get(project, ME).idle
-    assert ME not in {each.id for each in conversations.every(project)}
-
-    conversations.note_event(project, ME)
-    assert not conversations.get(project, ME).idle
-    conversations.record_stop(project, ME)
-    assert conversations.get(project, ME).idle
-    assert not conversations.get(project, OTHER).idle
-    conversations.note_event(project, ME)
-    assert not conversations.get(project, ME).idle
 
 
 def test_a_session_goes_on_in_the_process_it_has(project: Workspace) -> None:
@@ -149,18 +102,6 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, k
         HoldfastError, match=f"several sessions begin with 'abc'; name one with more characters: abc-0, .*{said}"
     ):
         conversations.resolve(project, "abc")
-
-
-def test_crash_is_only_seen_of_processes_of_this_machine(project: Workspace) -> None:
-    """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
-    gone = str(2**22 + 1)  # above every pid_max
-    conversations.note_event(_Elsewhere(project.root, project.config, client=project.client), OTHER, gone)
-    conversations.note_event(project, ME, gone)
-    assert [conversations.has_crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
-    assert [conversations.process_gone(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
-
-    conversations.end(project, ME)
-    assert not conversations.has_crashed(project, ME)
 
 
 def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Workspace) -> None:

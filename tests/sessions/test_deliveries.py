@@ -22,7 +22,7 @@ MARK = "RESTORED AFTER COMPACTION"
 def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
     event: Any = SimpleNamespace(session_id=session, hook_event_name="SessionStart", transcript_path=transcript)
     release: Any = SimpleNamespace(key="compaction:x#y", title="Release")
-    deliveries.deliver(project, event, "x" * 4711, mark, workflow=release, compaction=None, omitted=3, decided_by=1)
+    deliveries.deliver(project, event, "x" * 4711, mark, workflow=release, compaction=None, omitted=3)
     return max(each.id for each in deliveries.recent(project, 100, session))
 
 

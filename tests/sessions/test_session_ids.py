@@ -14,6 +14,7 @@ from holdfast.clients.claude import claude
 from holdfast.memory import costs, rows
 from holdfast.memory.rows import Compaction, Conversation, Read, SessionId, Told
 from holdfast.memory.store import new_id
+from holdfast.process import liveness
 from holdfast.sessions import agents, conversations, messages, owners
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
@@ -212,11 +213,11 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
         conversations.note_event(there, session, transcript=f"/{session}")
         messages.tell(there, session, "both", "key", content)
         messages.tell(there, session, content)
-        read.put(Read(session, "a.md", content, compaction=2))
+        read.put(Read(session, "a.md", content, in_context=True))
         agents.record_launch(there, session, "toolu_1", "builder", "a" if session == ME else "", "")
         conversations.change(there, session, epoch=2, prompt=content)
     agents.name_run(there, OTHER, "toolu_1", "run")
-    read.put(Read(ME, "b.md", "old", compaction=2))
+    read.put(Read(ME, "b.md", "old", in_context=True))
     compaction = there.ledger.table(Compaction)
     compaction.put(Compaction("1", "", ME, "auto", "[]", "", restored_in=OTHER))
     for each in (OTHER, THIRD):
@@ -229,9 +230,9 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
     assert messages.was_told(there, ME, "old")
     assert messages.was_told(there, ME, "new")
     assert owners.changes_since(there, ME, messages.OFFERED) == {workflow(there.root).key: True}
-    assert {row.path: (row.content, row.compaction) for row in read.where()} == {
-        "a.md": ("new", 2),
-        "b.md": ("old", -1),
+    assert {row.path: (row.content, row.in_context) for row in read.where()} == {
+        "a.md": ("new", True),
+        "b.md": ("old", False),
     }
     (agent,) = agents.list_launched(there, ME)
     assert (agent.run, agent.workflow) == ("run", "a")
@@ -257,7 +258,7 @@ def test_agents_end_with_the_process_of_the_earlier_id(project: HoldfastProject,
     """A client that died took them along: nobody is told that they run already."""
     project.fire("PreCompact", "PreCompact-auto")
     there = workspace(project.root)
-    there.ledger.run("UPDATE conversations SET process = ?", int(GONE))
+    there.ledger.run("UPDATE conversations SET process = ?", liveness.identity(int(GONE)))
     project.session, process[0] = OTHER, ELSEWHERE
     begin(project, "compact")
 

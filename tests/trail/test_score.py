@@ -35,9 +35,9 @@ def plant(written: Transcript, tool: Tool, between: Callable[[int], None] = lamb
 
 def given(path: Path, branch: str | None = None) -> str:
     """Return what the model would get for a transcript, and hold what always holds."""
-    text = trail.text(claude.reader().trail(str(path)), branch=branch, root=Path(HOME))
+    text, mark = trail.text(claude.reader().trail(str(path)), branch=branch, root=Path(HOME))
     assert wording.units(text) <= 3_000
-    assert text.count("<session-trail>") == text.count("</session-trail>") == 1
+    assert text.count(f"<workflow-data-{mark}>") == text.count(f"</workflow-data-{mark}>") == 1
     assert [word for word in FOREIGN if word in text] == []
     return text
 

@@ -104,7 +104,7 @@ def _close(project: Workspace, *, clean: bool) -> None:
     """Close a project. Raises HoldfastError if its ledger could not be cleaned."""
     project.close()
     if not clean:
-        raise erasure.unclean(project, "run this again when no session is busy")
+        raise erasure.unclean(project)
 
 
 def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Scope:

@@ -115,12 +115,13 @@ def _open(root: Path, patience: Patience) -> Workspace:
 def _keep_status_line(project: Workspace) -> None:
     """When the command is over, have the status lines of the project's sessions show what it changed."""
     own = session()
-    before = status_line.sessions_shown(project) | ({own} if own else set())
+    shown = status_line.sessions_shown(project) | ({own} if own else set())
 
     def update() -> None:
         trusted, patience = trust.config_trusted(project.root), Patience(say=lambda text: None)
         again = Workspace.open(project.root, trusted=trusted, tell=False, client=claude, patience=patience)
-        status_line.update_all(again, before)
+        for each in shown:
+            status_line.update(again, each)
         again.close()
 
     if context := click.get_current_context(silent=True):

@@ -32,7 +32,7 @@ def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> l
         project = options.open_project(context.params.get("project_dir"), tell=False)
     except HoldfastError:
         return []
-    return [each.name for each in templates.from_files(project)[0] if each.name.startswith(incomplete)]
+    return [each for each in templates.file_names(project) if each.startswith(incomplete)]
 
 
 def _formats(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -345,7 +345,7 @@ def _compactions(project: Workspace) -> list[dict[str, Any]]:
     named = (name for each in reports for name in (each.row.conversation, each.row.restored_in) if name)
     sessions = conversations.session_ids(project, named)
     for report in reports:
-        row, restored = report.row, report.workflows and not report.not_restored
+        row, restored = report.row, report.workflows and report.came_at and not report.not_restored
         values = {
             "session": sessions[row.conversation],
             "trigger": row.trigger,

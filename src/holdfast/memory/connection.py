@@ -123,8 +123,6 @@ def memory() -> sqlite3.Connection:
 
 def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
     """Return a ledger in memory with the content of a file; None if the file can't be read."""
-    if not _is_file(file):
-        return None
     # A file in a read-only folder can only be read without locks, which doesn't work while somebody writes to it.
     for access in ("mode=ro", "mode=ro&immutable=1"):
         connection = _dial(":memory:")
@@ -164,13 +162,6 @@ def _size(file: Path) -> int:
 
 def _uri(file: Path) -> str:
     return file.absolute().as_uri()
-
-
-def _is_file(file: Path) -> bool:
-    try:
-        return file.is_file()
-    except OSError:
-        return False
 
 
 def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:

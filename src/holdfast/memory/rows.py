@@ -38,10 +38,7 @@ class Conversation(Row):
         id: the session id that it began with.
         session: the session id that it has now.
         worktree: the checkout it works in.
-        host: the machine its client process runs on.
-        process: the number of that process; None if unknown.
-        process_start: when the process started, which tells it from a later one of the same number.
-        namespace: the process namespace (container) that the number means something in.
+        process: its client process (`liveness.identity`); empty if unknown.
         attended: whether a person sits at it; None if unknown.
         transcript: the path of its transcript; empty if unknown.
         idle: whether its last event was the end of a turn.
@@ -51,15 +48,13 @@ class Conversation(Row):
         forked_from: the conversation that it is a fork of, which may live on; empty for none, None while it is unknown.
         prompt: the id of the prompt that a person gave last.
         epoch: how often its conversation has restarted: after a compaction, a resume, or `/clear`.
-        compactions: how many compactions its transcript has shown.
-        size: the transcript's size at the last one, in bytes.
+        size: the transcript's size at the last compaction, in bytes.
         boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
-        reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
+        reminded: whether the model was reminded of its reading since then.
     """
 
     TABLE: ClassVar[str] = "conversations"
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("session",),
         ("worktree", "ended_at", "last_seen"),
         ("worktree", "last_seen"),
         ("process", "first_seen"),
@@ -69,10 +64,7 @@ class Conversation(Row):
     id: str
     session: str
     worktree: str
-    host: str
-    process: int | None = None
-    process_start: str | None = None
-    namespace: str | None = None
+    process: str = ""
     attended: bool | None = None
     transcript: str = ""
     idle: bool = False
@@ -82,10 +74,9 @@ class Conversation(Row):
     forked_from: str | None = ""
     prompt: str = ""
     epoch: int = 0
-    compactions: int = 0
     size: int = 0
     boundary: str | None = ""
-    reminded: int = -1
+    reminded: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,13 +107,11 @@ class WorkflowRow(Row):
         owner: the conversation that owns it; empty for none.
         previous_owner: the last other conversation that owned it; empty for none.
         branch: the branch that was checked out when its owner last worked on it; empty if unknown.
-        since: when its owner changed last, if ever.
-        released_at: when it was last released for the next session; empty for never.
+        since: when its owner changed last, or when it was last released for the next session; empty for never.
         phases: its phases when they were last looked at: id, number and status of each, as JSON; empty before.
         finished: whether it was over then.
         observed_at: when it had last moved then.
         completed_at: when it was put into the archive; None if it isn't there.
-        path: the archived file's path, relative to the root.
         fields: the archived workflow's fields, as JSON.
         content: the archived file's content.
     """
@@ -133,7 +122,6 @@ class WorkflowRow(Row):
         ("worktree", "owner", "since"),
         ("worktree", "previous_owner", "since"),
         ("worktree", "since"),
-        ("worktree", "released_at"),
         ("owner",),
         ("completed_at",),
     )
@@ -144,12 +132,10 @@ class WorkflowRow(Row):
     previous_owner: str = ""
     branch: str = ""
     since: str = ""
-    released_at: str = ""
     phases: str = ""
     finished: bool = False
     observed_at: str = ""
     completed_at: str | None = None
-    path: str = ""
     fields: str = ""
     content: bytes = b""
 
@@ -208,9 +194,9 @@ class Read(Row):
         conversation: whose model.
         path: the file's name (`sessions.reads.name`).
         content: the SHA-256 of the content that it has seen whole; empty if it never has.
-        compaction: the number of compactions when it saw that; -1 in an earlier context.
+        in_context: whether it saw that since the last compaction.
         parts: the ranges of lines that it has seen since the last compaction, as JSON; empty for none.
-        refused: the number of compactions when a Read of it last failed; -1 for never.
+        refused: whether a Read of it has failed since the last compaction.
         read_at: when this last changed.
     """
 
@@ -222,9 +208,9 @@ class Read(Row):
     conversation: str
     path: str
     content: str = ""
-    compaction: int = -1
+    in_context: bool = False
     parts: str = ""
-    refused: int = -1
+    refused: bool = False
     read_at: str = ""
 
 
@@ -280,8 +266,6 @@ class Agent(Row):
         parent: the run of the script that started it; empty for none.
         call: the call that launched it; empty for a run that no call is known for.
         run: the client's id of its run; empty if that is unknown.
-        named: whether the client has named the run that the call started. For a background agent it does so at once,
-            for a foreground agent when the call returns.
         agent_type: the kind of agent, such as `code-reviewer`.
         name: what a teammate or a script is called.
         workflow: the key of the workflow it works for; empty for none.
@@ -292,7 +276,7 @@ class Agent(Row):
         fingerprint: what makes two calls the same work; of a script, the digests of its text and of its arguments.
         prompt_id: the person's prompt under which it was called (`conversations.Request`).
         epoch: which beginning of the conversation it was called in.
-        process: the client process that called it; None if unknown.
+        process: the client process that called it (`liveness.identity`); empty if unknown.
         answered: the epoch in which it has answered another call for the same work; empty for none.
         source: the row of the agent that answered this refused call, or of the run whose results this script uses.
         task: the id of a script's background task.
@@ -332,7 +316,6 @@ class Agent(Row):
     parent: str = ""
     call: str = ""
     run: str = ""
-    named: bool = False
     agent_type: str = ""
     name: str = ""
     workflow: str = ""
@@ -342,7 +325,7 @@ class Agent(Row):
     fingerprint: str = ""
     prompt_id: str = ""
     epoch: str = ""
-    process: int | None = None
+    process: str = ""
     answered: str = ""
     source: str = ""
     task: str = ""
@@ -374,6 +357,14 @@ class Agent(Row):
         if self.used_at or began:
             return "used"
         return "failed" if self.outcome == "failed" else "finished"
+
+    @property
+    def named(self) -> bool:
+        """Whether the client has named the run that a call started.
+
+        For a background agent it does so at once, for a foreground agent when the call returns.
+        """
+        return bool(self.call and self.run)
 
     @property
     def outcome(self) -> Literal["completed", "failed"]:
@@ -419,9 +410,8 @@ class Compaction(Row):
         announced_at: when PreCompact fired or, without one, when it came.
         transcript: the path of the transcript; empty if unknown.
         size: the transcript's size when it was announced, in bytes.
-        restored_in: the conversation that came back from it; empty while none has.
-        restored_at: when; None while none has.
-        superseded: whether it was announced and never came, because another one did.
+        restored_in: the conversation that claimed it; empty while none has.
+        restored_at: when the conversation came back from it; None while it has not, or if another one came instead.
         facts: how many facts of the restored workflow were looked for in the client's summary; 0 without one.
         facts_kept: how many of them the summary has word for word.
     """
@@ -445,7 +435,6 @@ class Compaction(Row):
     size: int = 0
     restored_in: str = ""
     restored_at: str | None = None
-    superseded: bool = False
     facts: int = 0
     facts_kept: int = 0
 
@@ -465,7 +454,6 @@ class Delivery(Row):
         digest: the guidance's digest, which is part of its text.
         characters: its length in UTF-16 units.
         omitted: how many lines are only in the full version.
-        decided_by: the step of the order that chose the workflow (`arbitration.Verdict`).
         transcript: the path of the transcript in which it is looked for.
         size: the byte of the transcript from which it is looked for.
         state: `pending` until the reply is written, then `delivered`; `confirmed` once the transcript holds it as
@@ -489,7 +477,6 @@ class Delivery(Row):
     digest: str
     characters: int
     omitted: int
-    decided_by: int
     transcript: str
     size: int
     state: str
@@ -529,12 +516,11 @@ class Import(Row):
 
     Attributes:
         worktree: the checkout.
-        path: the state file, relative to the root; empty for what is buried.
+        path: the state file, relative to the root; empty for a workflow that is done with and must not come back.
         name: the workflow's name as `names.key` writes it, or a hash of it once the workflow was forgotten.
         digest: the hash of its part of the memory file.
         content: that part, as JSON; empty for a buried one.
         at: when.
-        buried: whether its workflow is done with and must not come back.
     """
 
     TABLE: ClassVar[str] = "imports"
@@ -547,7 +533,6 @@ class Import(Row):
     digest: str
     content: str
     at: str
-    buried: bool = False
 
 
 @dataclass(frozen=True)

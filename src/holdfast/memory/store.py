@@ -183,7 +183,7 @@ class Ledger:
             self._connection.close()  # undoes open changes and releases the locks
         copied = None
         with suppress(OSError):
-            if file.stat().st_size <= _COPY_LIMIT_BYTES:
+            if file.is_file() and file.stat().st_size <= _COPY_LIMIT_BYTES:
                 copied = connecting.copy(file, self._patience)
         self.file = None
         self.problem = _unusable(file, error)
@@ -247,12 +247,10 @@ class Table(Generic[R]):
         """Insert a row unless there is one with its key; return whether it was inserted."""
         return self._ledger.run(f"{self._insert} DO NOTHING", *self._values(row)) == 1
 
-    def amend(self, place: R, **values: object) -> R:
-        """Set columns of the row with this one's key, which is added if it is new; return it as it was before."""
+    def amend(self, place: R, **values: object) -> None:
+        """Set columns of the row with this one's key, which is added if it is new."""
         with self._ledger.transaction():
-            before = self.one(**key(place)) or place
-            self.put(replace(before, **values))
-        return before
+            self.put(replace(self.one(**key(place)) or place, **values))
 
     def change(self, row: R, **values: object) -> bool:
         """Change columns of a row if they are still as in `row`; of several processes that try, one gets True."""

@@ -1,4 +1,4 @@
-"""Tell whether a process still runs, and tell it from a later one that got the same number."""
+"""Tell whether a process still runs, and tell it from others of the same number: later, in a container, elsewhere."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from functools import cache
 
 _STAT_LIMIT_BYTES = 4096  # more than the system tells of a process
 _STATE, _PARENT, _START = 0, 1, 19  # fields of /proc/PID/stat after the name, which is the second
+
+
+def identity(number: int) -> str:
+    """Return what names a process for good: its machine, namespace, number and start; `-` for what isn't known."""
+    return f"{_place()} {number} {started_at(number) or '-'}"
+
+
+def is_running(process: str) -> bool | None:
+    """Return whether the process of an identity still runs; None if it is empty, or can't be seen from here."""
+    if not process.startswith(f"{_place()} "):
+        return None
+    number, start = process.rsplit(" ", 2)[1:]
+    return runs(int(number), None if start == "-" else start)
+
+
+def is_gone(process: str) -> bool:
+    """Return whether the process of an identity runs no more, as far as can be seen from here."""
+    return is_running(process) is False
 
 
 def runs(number: int, start: str | None = None) -> bool:
@@ -47,6 +65,10 @@ def namespace() -> str | None:
     with suppress(OSError):
         return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - for each event
     return None
+
+
+def _place() -> str:
+    return f"{os.uname().nodename} {namespace() or '-'}"
 
 
 def _stat(number: int) -> tuple[str, list[str]] | None:

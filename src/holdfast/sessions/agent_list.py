@@ -78,7 +78,7 @@ def named(project: OpenProject, name: str) -> Agent:
         HoldfastError: there is none, or several begin so.
         LedgerError: the ledger can't be read.
     """
-    run = scripts.find(project, name, None)
+    run = scripts.find(project, name)
     name = run.row.run if run else name
     begins, end = f"({_LISTED}) AND (run >= ? AND run < ? OR call >= ? AND call < ?)", f"{name}\U0010ffff"
     rows = project.ledger.table(Agent).where(begins, name, end, name, end, order="launched_at") if name else []
@@ -108,7 +108,7 @@ def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
     sessions, found = conversations.session_ids(project, (each.conversation for each in listed)), []
     for row in listed:
         if row.kind == "script":
-            run = ScriptRun(project, row, None)
+            run = ScriptRun(project, row)
             about = f"{row.name or 'a script'}: {run.counted}" + (f"; {row.description}" if row.description else "")
             kind, status = "run", _status(run, over)
         else:
@@ -129,7 +129,7 @@ def results(project: OpenProject, row: Agent) -> list[Returned]:
     over = conversations.ended_ids(project)
     if row.kind != "script":
         return [Returned(row.run, "", agents.standing(row, over), row.result)]
-    run = ScriptRun(project, row, None)
+    run = ScriptRun(project, row)
     if run.journal:
         scripts.store_results(run)
         return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
@@ -158,7 +158,7 @@ def ids(project: OpenProject, row: Agent) -> frozenset[tuple[str, str]]:
         return frozenset({(row.conversation, row.run), (row.conversation, row.call)})
     found = set[tuple[str, str]]()
     for each in project.ledger.table(Agent).where(run=row.run, kind="script"):
-        journal = ScriptRun(project, each, None).journal
+        journal = ScriptRun(project, each).journal
         names = [each.run, each.call, *(agent.agent_id for agent in (journal.agents if journal else ()))]
         names += [child.run for child in scripts.children(project, each)]
         found |= {(each.conversation, name) for name in names if name}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
@@ -16,7 +15,8 @@ from holdfast.errors import StateError
 from holdfast.files import status_file
 from holdfast.memory import log
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents, conversations
+from holdfast.process import liveness
+from holdfast.sessions import agents, conversations, owners
 from holdfast.workflow import holdfast_folder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
@@ -82,7 +82,7 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     return held
 
 
-def teammates(project: OpenProject, conversation: str, process: int | None) -> list[Agent]:
+def teammates(project: OpenProject, conversation: str, process: str) -> list[Agent]:
     """Return a conversation's teammates, as far as this client process still has them, in order of launch."""
     table = project.ledger.table(Agent)
     return table.where(kind="teammate", conversation=conversation, process=process, order="launched_at")
@@ -121,14 +121,12 @@ def broke_off(project: OpenProject, conversation: str) -> bool:
     return unended or not conversations.get(project, conversation).idle
 
 
-def is_alive(project: OpenProject, agent: Agent, conversation: str, process: int | None) -> bool:
+def is_alive(agent: Agent, conversation: str, process: str) -> bool:
     """Return whether an agent belongs to the client `process` that a conversation runs in now."""
-    if process is None:
-        return agent.conversation == conversation
-    return conversations.is_in(project, agent.conversation, agent.process, process)
+    return agent.process == process if process else agent.conversation == conversation
 
 
-def _earlier(context: Context, mark: str, asking: Request, conversation: str, process: int | None) -> list[Agent]:
+def _earlier(context: Context, mark: str, asking: Request, conversation: str, process: str) -> list[Agent]:
     """Return the identical calls of the last beginning before this one that have not answered one of this.
 
     A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
@@ -138,14 +136,13 @@ def _earlier(context: Context, mark: str, asking: Request, conversation: str, pr
     project, own = context.project, conversations.get(context.project, conversation)
 
     def counts(agent: Agent) -> bool:
-        if is_alive(project, agent, conversation, process):
+        if is_alive(agent, conversation, process):
             return True
         if own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
             return True
-        return conversations.is_gone(project, agent.conversation, agent.process)
+        return liveness.is_gone(agent.process)
 
-    since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
-    table = context.project.ledger.table(Agent)
+    table, since = project.ledger.table(Agent), owners.fresh_since(project)
     rows = table.where("launched_at >= ?", since, fingerprint=mark, order="launched_at DESC", limit=_LOOKED_AT)
     rows = [each for each in rows if each.epoch != asking.epoch and each.verdict != "refused" and each.kind == "agent"]
     rows = [each for each in rows if counts(each)]
@@ -158,7 +155,7 @@ def _held(context: Context, event: Call, call: Agent, agent: Agent) -> Relaunch 
     """Return why a call need not run, if an earlier one did its work, does it or can go on with it; else None."""
     project = context.project
     who = f"{one_line(agent.agent_type, 60)} {agent.run}".strip()
-    alive = is_alive(project, agent, call.conversation, call.process)
+    alive = is_alive(agent, call.conversation, call.process)
     if agent.status == "running" and alive:
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return _refuse(context, event, call, agent, why, f"{who} not started: already running.")

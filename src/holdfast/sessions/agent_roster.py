@@ -5,13 +5,11 @@ Work whose results the conversation has had is named only after a compaction, wh
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from holdfast import clock
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agent_relaunch, agents, conversations, required, scripts, session_guidance
+from holdfast.sessions import agent_relaunch, agents, conversations, owners, required, scripts, session_guidance
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 from holdfast.workflow.wording import Message, one_line, quoted
@@ -61,11 +59,10 @@ def _is_compaction(event: Event) -> bool:
 
 def _finished(context: Context, conversation: str) -> list[str]:
     """Name the conversation's last agents and runs whose results it has had, with the places of these."""
-    project, days = context.project, context.config.freshness_days
-    runs = scripts.list_runs(project, conversations.client_process(context), days=days)
+    project = context.project
     found = [
         (run.row.used_at, f"{_script(run)[0]} has finished, {run.counted}; {_script(run)[1]}")
-        for run in runs
+        for run in scripts.list_runs(project)
         if run.row.conversation == conversation
         and run.row.used_at
         and run.status in ("finished", "partial")
@@ -78,8 +75,8 @@ def _finished(context: Context, conversation: str) -> list[str]:
     )
     for agent in newest:
         place = f"transcript: {wording.clean(agent.transcript or agent.output)}"
-        who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
-        found.append((agent.changed_at, f"{who} has finished{session_guidance.task(agent)}; {place}"))
+        line = f"{session_guidance.name(agent)} has finished{session_guidance.task(agent)}; {place}"
+        found.append((agent.changed_at, line))
     return [line for _, line in sorted(found, reverse=True)[:_FINISHED]]
 
 
@@ -89,11 +86,11 @@ def unused(context: Context, conversation: str, transcript: str) -> list[ScriptR
     found: list[ScriptRun] = []
     notified: set[str] | None = None
     process = conversations.client_process(context)
-    for run in scripts.list_runs(context.project, process, days=context.config.freshness_days):
+    for run in scripts.list_runs(context.project):
         row, digest = run.row, run.row.fingerprint.split()[0]
         over = row.state not in agents.BEGUN and (row.used_at or row.discarded)
         names = {digest, row.name or digest}
-        if names & seen or (not over and run.is_elsewhere):  # the status may need the client's files
+        if names & seen or (not over and run.is_elsewhere(process)):  # the status may need the client's files
             continue
         seen |= names
         if row.used_at or row.discarded or run.status == "no journal":
@@ -143,8 +140,7 @@ def _agents(event: Event, context: Context, mates: set[str]) -> Iterator[str]:
     cleared = getattr(event, "source", "") == "clear"  # then there is no guidance
     if own and (cleared or required.own_workflow(project, conversation) is None):
         yield from session_guidance.agent_lines(own)
-    since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
-    over = conversations.over_since(project, conversation, since, _AGENTS)
+    over = conversations.over_since(project, conversation, owners.fresh_since(project), _AGENTS)
     named = (agent for each in over for agent in agents.launched(project, each) if agent.named)
     left = (each for each in named if each.status in ("running", "finished") or each.state == "missing")
     for agent in islice(left, _AGENTS):
@@ -153,5 +149,4 @@ def _agents(event: Event, context: Context, mates: set[str]) -> Iterator[str]:
         else:
             source = conversations.get(project, agent.conversation).transcript
             if project.client.agent_runs().carry_agent(source, agent.run, event.transcript_path):
-                who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
-                yield f"{who} was interrupted{session_guidance.task(agent)}; SendMessage to its id continues it"
+                yield session_guidance.interrupted(agent)

@@ -108,8 +108,7 @@ def join_duplicates(project: OpenProject, conversation: str) -> None:
             first = known.get(f"call {row.call}") if row.call else known.get(f"run {row.run}")
             if first:
                 _drop(project, row)
-                merged = replace(merge(first, row), run=row.run or first.run, named=first.named or row.named)
-                row = store(project, merged)
+                row = store(project, replace(merge(first, row), run=row.run or first.run))
             known |= {f"call {row.call}": row, f"run {row.run}": row}
 
 
@@ -193,7 +192,7 @@ def name_run(project: OpenProject, conversation: str, call: str, run: str, outpu
             return
         table = project.ledger.table(Agent)
         reported = table.one(run=run, conversation=conversation, call="")
-        named = replace(agent, run=run, named=True, output=output or agent.output)
+        named = replace(agent, run=run, output=output or agent.output)
         if reported:
             _drop(project, reported)
             named = merge(named, reported)

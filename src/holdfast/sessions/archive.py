@@ -12,7 +12,7 @@ from holdfast.errors import LedgerError
 from holdfast.files.redact import redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import WorkflowRow
-from holdfast.workflow.model import Phase, Workflow
+from holdfast.workflow.model import Phase, Workflow, place_of
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST = 1_000  # workflows of one project; the oldest go
 
 _APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
 _TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs", "skipped")
-_EMPTY: dict[str, Any] = {"completed_at": None, "path": "", "fields": "", "content": b""}
+_EMPTY: dict[str, Any] = {"completed_at": None, "fields": "", "content": b""}
 
 
 class Archived(NamedTuple):
@@ -41,7 +41,7 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
         return
     values = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
     values["phases"] = [phase._asdict() for phase in workflow.phases]
-    columns = {"completed_at": at, "path": workflow.place, "fields": json.dumps(values), "content": workflow.raw}
+    columns = {"completed_at": at, "fields": json.dumps(values), "content": workflow.raw}
     table = project.ledger.table(WorkflowRow)
     with project.ledger.transaction():
         table.amend(WorkflowRow(project.worktree, workflow.key), **columns)
@@ -82,15 +82,20 @@ def entries(project: OpenProject) -> list[Archived]:
     return [Archived(_workflow(row), row.completed_at or "", row.worktree) for row in rows]
 
 
+def readable(project: OpenProject) -> list[Archived]:
+    """Return what `entries` does, but nothing without a usable ledger."""
+    try:
+        return entries(project)
+    except LedgerError:
+        return []
+
+
 def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
     """Return the workflow of this worktree that was completed last, or None. Without a ledger, only files count.
 
     `workflows` are those that have a file; if one is in the archive too, its file counts.
     """
-    try:
-        here = [each for each in entries(project) if each.worktree == project.worktree]
-    except LedgerError:
-        here = []
+    here = [each for each in readable(project) if each.worktree == project.worktree]
     completed_at = {each.workflow.key: each.completed_at for each in here}
     known = {each.workflow.key: each.workflow for each in here} | {each.key: each for each in workflows}
     over = [each for each in known.values() if each.finished]
@@ -105,7 +110,7 @@ def _workflow(row: WorkflowRow) -> Workflow:
         **values
         | {name: tuple(values.get(name) or ()) for name in _TUPLES}
         | {"phases": tuple(_phase(phase) for phase in values["phases"])},
-        path=root / row.path,
+        path=root / place_of(row.workflow),
         raw=bytes(row.content),
         root=root,
     )

@@ -16,6 +16,7 @@ from holdfast.memory.store import new_id
 from holdfast.sessions import deliveries, messages
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts
+from holdfast.workflow.model import place_of
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class CompactionReport:
     @property
     def came_at(self) -> str | None:
         """When a session came back from it (UTC stamp); None if none has."""
-        return None if self.row.superseded else self.row.restored_at
+        return self.row.restored_at
 
     @property
     def at(self) -> str:
@@ -191,9 +192,8 @@ def claim(project: OpenProject, conversation: str, *, known: bool) -> Compaction
         return None
     came = None
     for each in announced:
-        superseded = came is not None
-        taken = table.change(each, restored_in=conversation, restored_at=now, superseded=superseded)
-        if taken and came is None:
+        restored_at = now if came is None else None
+        if table.change(each, restored_in=conversation, restored_at=restored_at) and came is None:
             came = replace(each, restored_in=conversation, restored_at=now)
     if came:
         _note(project, came, "completed")
@@ -295,13 +295,13 @@ def _report(project: OpenProject, row: Compaction, answers: tuple[Delivery, ...]
 
 def _not_restored(project: OpenProject, row: Compaction, answers: Sequence[Delivery]) -> str:
     """Return why the conversation that came back got no workflow (`CompactionReport.not_restored`)."""
-    if row.restored_at is None or row.superseded or not saved(row) or row.trigger == UNANNOUNCED:
+    if row.restored_at is None or not saved(row) or row.trigger == UNANNOUNCED:
         return ""
     if any(each.workflow and each.state != "refused" for each in answers):
         return ""
     if any(each.state == "refused" for each in answers):
         return "it could belong to another live session"
-    places = [each.key.partition(":")[2].rpartition("#")[0] for each in saved(row)]
+    places = [place_of(each.key) for each in saved(row)]
     for path in messages.unread_files(project, row.restored_in):
         if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):
             return f"{place} could not be read"

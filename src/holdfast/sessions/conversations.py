@@ -84,19 +84,18 @@ def note_event(
     One that had ended lives again. Without a number of the client's `process`, it goes on in the process that is noted
     already. The path of the transcript is empty, and `attended` is None, where the event doesn't say.
     """
-    now, number = clock.stamp(), _number(process)
+    now, number = clock.stamp(), _identity(process)
     with project.ledger.transaction():
         conversation = of(project, session)
         row = get(project, conversation)
         values: dict[str, object] = {"first_seen": row.first_seen or now, "last_seen": now}
-        if number is not None and (row.process in (None, number) or not _stays(project, row)):
-            values |= {"process": number, "process_start": liveness.started_at(number)}
-            values["namespace"] = liveness.namespace()
+        if number and not _stays(project, row):
+            values["process"] = number
         if attended is not None:
             values["attended"] = attended
         if transcript and row.session == session:
             values["transcript"] = transcript
-        here = replace(row, worktree=project.worktree, host=project.host, idle=False, ended_at=None)
+        here = replace(row, worktree=project.worktree, idle=False, ended_at=None)
         _table(project).put(replace(here, **values))  # type: ignore[arg-type]
         if not row.first_seen:
             log.note(project, "session", "session began", conversation=conversation, at=now)
@@ -186,7 +185,7 @@ def start_epoch(event: Event, context: Context) -> bool:
     before = last_in(project, process, conversation) if getattr(event, "source", "") == "clear" else ""
     if before:
         adopt(project, before, session, cleared=True)
-    elif row.session != session and _is_in(project, row, process):
+    elif row.session != session and process and row.process == process:
         change(project, conversation, session=session)
     elif row.session != session:
         project.ledger.table(SessionId).put(SessionId(session, new_id(), clock.stamp()))
@@ -211,7 +210,7 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
             for rows in (Read, Task, Told, HandlerState):
                 ledger.table(rows).drop(conversation=conversation)
         else:  # the transcript is another one, which has none of the earlier Reads
-            ledger.table(Read).update({"compaction": -1, "refused": -1, "parts": ""}, conversation=conversation)
+            lose_reading(project, conversation)
         _merge(project, other, conversation)
         earlier = get(project, conversation)
         table.put(_joined(earlier, get(project, other), cleared=cleared))
@@ -224,14 +223,21 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
         log.note(project, "session", "session id changed", conversation=conversation, data=data)
 
 
+def lose_reading(project: OpenProject, conversation: str) -> None:
+    """Record that the model has lost what it had read, of which it may be reminded again."""
+    lost = {"in_context": False, "refused": False, "parts": ""}
+    project.ledger.table(Read).update(lost, conversation=conversation)
+    change(project, conversation, reminded=False)
+
+
 def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Conversation:
     """Return a conversation that goes on as another one: what the later one knows counts."""
-    names = ("process", "process_start", "namespace", "attended", "transcript", "last_seen", "prompt")
+    names = ("process", "attended", "transcript", "last_seen", "prompt")
     known = {name: value for name in names if (value := getattr(later, name)) not in (None, "")}
     gone = {"prompt": "", "transcript": ""} if cleared else {}
     context = (
-        *("session", "worktree", "host", "idle", "ended_at"),
-        *("compactions", "size", "boundary", "reminded"),
+        *("session", "worktree", "idle", "ended_at"),
+        *("size", "boundary", "reminded"),
     )
     return replace(
         earlier,
@@ -269,12 +275,12 @@ def crashed(event: Event, context: Context) -> bool:
 def has_crashed(project: OpenProject, conversation: str) -> bool:
     """Return whether a conversation broke off (`crashed`). One whose process was never noted may still run."""
     row = get(project, conversation)
-    return not row.ended_at and _is_gone(project, row)
+    return not row.ended_at and liveness.is_gone(row.process)
 
 
 def process_gone(project: OpenProject, conversation: str) -> bool:
-    """Return whether the process a conversation was last seen in, on this host, is gone (`crashed`: when to ask)."""
-    return _is_gone(project, get(project, conversation))
+    """Return whether the process a conversation was last seen in is gone (`crashed`: when to ask)."""
+    return liveness.is_gone(get(project, conversation).process)
 
 
 def live_others(project: OpenProject, conversation: str) -> set[str]:
@@ -295,11 +301,9 @@ def live_others(project: OpenProject, conversation: str) -> set[str]:
     )
     if not rows:  # nearly always: most work alone
         return set()
-    own = get(project, conversation)
-    same = own.process if _is_visible(project, own) else None
-    return {
-        row.id for row in rows if not _is_gone(project, row) and not _is_in(project, row, same) and not is_silent(row)
-    }
+    own = get(project, conversation).process
+    running = [row for row in rows if not liveness.is_gone(row.process) and not (own and row.process == own)]
+    return {row.id for row in running if not is_silent(row)}
 
 
 def attended(project: OpenProject, among: Collection[str]) -> set[str]:
@@ -329,14 +333,15 @@ def superseded(project: OpenProject, conversation: str, by: str) -> bool:
     row, other = get(project, conversation), get(project, by)
     if row.ended_at or not other.last_seen:
         return True
-    if row.process is not None and _is_visible(project, row):
-        return _is_gone(project, row) or _is_in(project, row, other.process)
+    running = liveness.is_running(row.process)
+    if running is not None:
+        return not running or row.process == other.process
     return row.last_seen <= other.first_seen
 
 
 def ended_ids(project: OpenProject) -> set[str]:
     """Return the conversations that can do nothing any more: they ended, or their process on this host did."""
-    return {row.id for row in every(project) if row.ended_at or _is_gone(project, row)}
+    return {row.id for row in every(project) if row.ended_at or liveness.is_gone(row.process)}
 
 
 def over_since(project: OpenProject, conversation: str, since: str, most: int) -> list[str]:
@@ -346,7 +351,7 @@ def over_since(project: OpenProject, conversation: str, since: str, most: int) -
         for condition, order in (("ended_at IS NULL AND last_seen >= ?", "last_seen"), ("ended_at >= ?", "ended_at"))
         for row in _table(project).where(condition, since, worktree=project.worktree, order=f"{order} DESC", limit=most)
     ]
-    return [row.id for row in rows if row.id != conversation and (row.ended_at or _is_gone(project, row))]
+    return [row.id for row in rows if row.id != conversation and (row.ended_at or liveness.is_gone(row.process))]
 
 
 def every(project: OpenProject) -> list[Conversation]:
@@ -359,7 +364,7 @@ def get(project: OpenProject, conversation: str) -> Conversation:
     if row := _table(project).one(id=conversation):
         return row
     alias = project.ledger.table(SessionId).one(conversation=conversation)
-    return Conversation(conversation, alias.id if alias else conversation, project.worktree, project.host)
+    return Conversation(conversation, alias.id if alias else conversation, project.worktree)
 
 
 def change(project: OpenProject, conversation: str, **values: object) -> None:
@@ -399,32 +404,19 @@ def list_silent(project: OpenProject, since: str, limit: int) -> list[tuple[Conv
     rows = _table(project).where(
         "ended_at IS NULL AND first_seen > '' AND last_seen >= ?", since, order="last_seen DESC", limit=limit
     )
-    found = [(row, _is_gone(project, row)) for row in rows]
+    found = [(row, liveness.is_gone(row.process)) for row in rows]
     return [(row, gone) for row, gone in found if gone or is_silent(row)]
 
 
-def client_process(context: Context) -> int | None:
-    """Return the number of the client's process that sent an event; None if unknown."""
-    return _number(context.project.client.process(context.environ))
+def client_process(context: Context) -> str:
+    """Return the client's process that sent an event (`liveness.identity`); empty if unknown."""
+    return _identity(context.project.client.process(context.environ))
 
 
-def last_in(project: OpenProject, process: int | None, besides: str) -> str:
-    """Return the last conversation that was seen in a client process of this host, besides one; empty if none was."""
-    rows = _table(project).where("id <> ?", besides, process=process, order="last_seen DESC") if process else []
-    return next((row.id for row in rows if _is_in(project, row, process)), "")
-
-
-def is_gone(project: OpenProject, conversation: str, process: int | None) -> bool:
-    """Return whether the client process in which a call of a conversation was noted runs no more.
-
-    False if it was never noted, or can't be seen from here: it runs on another host or in another container.
-    """
-    return _is_gone(project, _call(project, conversation, process))
-
-
-def is_in(project: OpenProject, conversation: str, process: int | None, now: int | None) -> bool:
-    """Return whether a call of a conversation that was noted in `process` belongs to the client process `now`."""
-    return _is_in(project, _call(project, conversation, process), now)
+def last_in(project: OpenProject, process: str, besides: str) -> str:
+    """Return the last conversation that was seen in a client process, besides one; empty if none was."""
+    row = _table(project).one("id <> ?", besides, process=process, order="last_seen DESC") if process else None
+    return row.id if row else ""
 
 
 def _table(project: OpenProject) -> Table[Conversation]:
@@ -449,7 +441,7 @@ def _find_original(project: OpenProject, session: str) -> None:
 
 def _beginning(project: OpenProject, text: str) -> dict[str, str]:
     """Return the conversations of the first session ids that begin with a text, one more than an error names."""
-    places = ("session", "conversations"), ("id", "conversations"), ("id", "session_ids"), ("conversation", "events")
+    places = ("id", "conversations"), ("id", "session_ids"), ("conversation", "events")
     rows = project.ledger.rows(
         " UNION ".join(f"SELECT {name} AS id FROM {table} WHERE {name} >= ?1 AND {name} < ?2" for name, table in places)
         + " ORDER BY id LIMIT ?3",
@@ -464,43 +456,12 @@ def _stays(project: OpenProject, row: Conversation) -> bool:
     That process runs, and no later conversation is in it. A fork of 2.1.197 first sends an event under the id it comes
     from, while that session may go on elsewhere.
     """
-    if row.process is None or row.ended_at or row.host != project.host:
+    if row.ended_at or not liveness.is_running(row.process):
         return False
-    if not _is_visible(project, row) or _is_gone(project, row):
-        return False
-    later = _table(project).one(
-        "first_seen >= ? AND id <> ?",
-        *(row.last_seen, row.id),
-        process=row.process,
-        process_start=row.process_start,
-        namespace=row.namespace,
-    )
-    return later is None
+    return _table(project).one("first_seen >= ? AND id <> ?", row.last_seen, row.id, process=row.process) is None
 
 
-def _number(process: str | None) -> int | None:
-    """Read a process number; None for what cannot be one."""
-    return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
-
-
-def _call(project: OpenProject, conversation: str, process: int | None) -> Conversation:
-    """Return a conversation as it was when a call was noted in one of its client processes."""
-    row = get(project, conversation)
-    return row if row.process == process else replace(row, process=process, process_start=None)
-
-
-def _is_gone(project: OpenProject, row: Conversation) -> bool:
-    if row.process is None or not _is_visible(project, row):
-        return False
-    return not liveness.runs(row.process, row.process_start)
-
-
-def _is_in(project: OpenProject, row: Conversation, process: int | None) -> bool:
-    if process is None or row.process != process or not _is_visible(project, row):
-        return False
-    return row.process_start in (None, liveness.started_at(process))
-
-
-def _is_visible(project: OpenProject, row: Conversation) -> bool:
-    """Return whether the number of a conversation's process means something here: same host, same container."""
-    return row.host == project.host and row.namespace in (None, liveness.namespace())
+def _identity(process: str | None) -> str:
+    """Return the identity of the process with a number; empty for what cannot be one."""
+    is_number = process and process.isascii() and process.isdigit() and len(process) < 10
+    return liveness.identity(int(process)) if process and is_number else ""

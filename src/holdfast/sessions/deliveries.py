@@ -38,7 +38,6 @@ def deliver(
     workflow: Workflow | None,
     compaction: Compaction | None,
     omitted: int = 0,
-    decided_by: int = 0,
 ) -> Message:
     """Return guidance as a message, after noting that it is on its way with the reply to an event.
 
@@ -53,7 +52,6 @@ def deliver(
         workflow: the workflow that it restores; None for a trail.
         compaction: the compaction that it answers, if any.
         omitted: how many lines are only in the full version.
-        decided_by: the step of the order that chose the workflow (`arbitration.Verdict`).
     """
     now, conversation = clock.stamp(), conversations.of(project, event.session_id)
     transcript = event.transcript_path or conversations.get(project, conversation).transcript
@@ -69,7 +67,6 @@ def deliver(
         digest=digest,
         characters=units(text),
         omitted=omitted,
-        decided_by=decided_by,
         transcript=transcript,
         size=_begins(project, transcript, compaction if starts else None),
         state="pending",
@@ -99,7 +96,7 @@ def refuse(
         for workflow in workflows[:NAMED]:
             place = new_id(), project.worktree, conversation, compaction.id if compaction else ""
             about = event.hook_event_name, workflow.key, redact(clean(workflow.title))
-            _add(project, Delivery(*place, *about, "", 0, 0, 0, "", 0, "refused", now, now), "refused")
+            _add(project, Delivery(*place, *about, "", 0, 0, "", 0, "refused", now, now), "refused")
 
 
 def _add(project: OpenProject, delivery: Delivery, what: str) -> None:
@@ -108,7 +105,7 @@ def _add(project: OpenProject, delivery: Delivery, what: str) -> None:
 
 
 def _note(project: OpenProject, delivery: Delivery, what: str) -> None:
-    names = ("event", "characters", "omitted", "decided_by", "digest")
+    names = ("event", "characters", "omitted", "digest")
     data = {"delivery": delivery.id} | {name: getattr(delivery, name) for name in names}
     about = {"conversation": delivery.conversation, "workflow": delivery.workflow, "title": delivery.title}
     note(project, "delivery", what, data=data, **about)

@@ -125,12 +125,12 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
-def unclean(project: Workspace, then: str) -> HoldfastError:
-    """Return an error about a ledger that another process kept from being cleaned; `then` says what cleans it."""
+def unclean(project: Workspace) -> HoldfastError:
+    """Return an error about a ledger that another process kept from being cleaned."""
     text = (
         f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file next to it"
     )
-    return HoldfastError(f"{text}; {then}")
+    return HoldfastError(f"{text}; run this again when no session is busy")
 
 
 def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:

@@ -43,7 +43,7 @@ def saved_to(project: OpenProject, name: str, digest: str) -> Path | None:
     The file need not exist any more. Raises LedgerError.
     """
     table = project.ledger.table(Import)
-    row = table.one(worktree=project.worktree, name=name, digest=digest, buried=False, order="at DESC")
+    row = table.one("path <> ''", worktree=project.worktree, name=name, digest=digest, order="at DESC")
     return project.root / row.path if row else None
 
 
@@ -52,13 +52,13 @@ def bury(project: OpenProject, name: str, digest: str) -> None:
 
     Raises LedgerError.
     """
-    project.ledger.table(Import).add(Import(project.worktree, "", name, digest, "", stamp(), buried=True))
+    project.ledger.table(Import).add(Import(project.worktree, "", name, digest, "", stamp()))
 
 
 def is_buried(project: OpenProject, name: str, digest: str) -> bool:
     """Return whether this extract of this workflow is buried, under its name or the name's hash. Raises LedgerError."""
     table, names = project.ledger.table(Import), (name, _hidden(project, name))
-    found = table.one("name IN (?, ?)", *names, worktree=project.worktree, digest=digest, buried=True)
+    found = table.one("name IN (?, ?)", *names, worktree=project.worktree, path="", digest=digest)
     return found is not None
 
 
@@ -69,12 +69,12 @@ def forget(project: OpenProject, worktree: str, path: str, name: str, *, dry: bo
     as buried. `path` is relative to the root, `name` as `names.key` writes it; `dry` only counts. Raises LedgerError.
     """
     table = project.ledger.table(Import)
-    found = table.where("buried = 0 AND path = ? OR buried = 1 AND name = ?", path, name, worktree=worktree)
+    found = table.where("path = ? OR path = '' AND name = ?", path, name, worktree=worktree)
     for row in [] if dry else found:
         table.drop(worktree=row.worktree, path=row.path, name=row.name, digest=row.digest)
-        if row.buried or not (Path(worktree) / path).exists():
+        if not row.path or not (Path(worktree) / path).exists():
             hidden = _hidden(project, row.name)
-            table.add(replace(row, path="", name=hidden, content="", buried=True))
+            table.add(replace(row, path="", name=hidden, content=""))
     return len(found)
 
 

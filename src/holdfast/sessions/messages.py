@@ -14,6 +14,7 @@ from holdfast.memory.rows import Told
 from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, registry, wording
+from holdfast.workflow.model import place_of
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -167,13 +168,12 @@ def _removed(project: Workspace, key: str) -> str:
 
     It returns "" if the file exists again, if the workflow was replaced or completed, or if it has no version.
     """
-    name, _, rest = key.partition(":")
-    path = project.root / rest.rpartition("#")[0]
+    path = project.root / place_of(key)
     try:
         raw = contents.latest(project, path)
         if path.exists() or raw is None or archive.holds(project, key):
             return ""
-        workflow = registry.get(name).parsed(project, path, raw)
+        workflow = registry.get(key.partition(":")[0]).parsed(project, path, raw)
         named = imports.last(project, path) is not None
     except HoldfastError:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
@@ -13,6 +13,7 @@ from holdfast.memory import log
 from holdfast.memory.rows import Told, WorkflowRow
 from holdfast.memory.store import key
 from holdfast.sessions import contents, conversations
+from holdfast.workflow.model import place_of
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 NAMED = 16  # workflows of each kind that `lately` names
 OWNED = 64  # workflows of a conversation that its events look for
+LONGEST_DAYS = 36_500  # that `freshness_days` may mean: no time is before the year 1
 
 
 def own(project: OpenProject, workflow: Workflow, conversation: str) -> None:
@@ -48,7 +50,7 @@ def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) 
     `by_hand` means that a person ran the command, which makes the workflow fresh (`fresh`).
     """
     if by_hand or owner(project, workflow):
-        _set(project, workflow, "", branch="", released_at=clock.stamp())
+        _set(project, workflow, "", branch="")
 
 
 def take(project: OpenProject, workflow: Workflow, conversation: str) -> None:
@@ -84,7 +86,7 @@ def owned(project: OpenProject, conversation: str) -> list[str]:
 def keys_without_file(project: OpenProject, conversation: str) -> list[str]:
     """Return the keys of workflows that a conversation owns and whose file is gone, completed ones included."""
     found = [each.workflow for each in _owned(project, conversation, NAMED)]
-    return [each for each in found if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+    return [each for each in found if not (project.root / place_of(each)).exists()]
 
 
 def lately(project: OpenProject, conversation: str) -> list[str]:
@@ -96,10 +98,9 @@ def lately(project: OpenProject, conversation: str) -> list[str]:
     rows: list[WorkflowRow] = []
     with suppress(LedgerError):
         rows += _owned(project, conversation, NAMED)
-        for condition, column in (("owner > '' AND since >= ?", "since"), ("released_at >= ?", "released_at")):
-            rows += _table(project).where(
-                condition, _cutoff(project), worktree=project.worktree, order=f"{column} DESC", limit=NAMED
-            )
+        here: dict[str, Any] = {"worktree": project.worktree, "order": "since DESC", "limit": NAMED}
+        for condition in ("owner > '' AND since >= ?", "owner = '' AND since >= ?"):
+            rows += _table(project).where(condition, fresh_since(project), **here)
     return list(dict.fromkeys(each.workflow for each in rows))
 
 
@@ -115,17 +116,13 @@ def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[s
     The messages are of a topic of `messages`. Each key's value says whether the workflow was this conversation's.
     Lately means within `freshness_days`; of many, these are the last `NAMED` of each kind.
     """
-    table, since, found = _table(project), _cutoff(project), dict[str, bool]()
-    here = {"worktree": project.worktree}
-    released = table.where("released_at >= ?", since, **here, order="released_at DESC", limit=NAMED)
-    lost = table.where("since >= ?", since, **here, previous_owner=conversation, order="since DESC", limit=NAMED)
-    shown = project.ledger.table(Told)
-    for rows, column in ((released, "released_at"), (lost, "since")):
-        known = shown.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
-        for row in rows:
-            if row.workflow not in known or known[row.workflow].at < getattr(row, column):
-                found[row.workflow] = found.get(row.workflow, False) or row.previous_owner == conversation
-    return found
+    here: dict[str, Any] = {"worktree": project.worktree, "order": "since DESC", "limit": NAMED}
+    rows = _table(project).where("owner = '' AND since >= ?", fresh_since(project), **here)
+    rows += _table(project).where("since >= ?", fresh_since(project), previous_owner=conversation, **here)
+    keys = [each.workflow for each in rows]
+    known = project.ledger.table(Told).by("key", keys, conversation=conversation, topic=topic)
+    new = [each for each in rows if each.workflow not in known or known[each.workflow].at < each.since]
+    return {each.workflow: each.previous_owner == conversation for each in new}
 
 
 def _table(project: OpenProject) -> Table[WorkflowRow]:
@@ -144,8 +141,13 @@ def _owned(project: OpenProject, conversation: str, most: int) -> list[WorkflowR
     return _table(project).where(worktree=project.worktree, owner=conversation, order="since DESC", limit=most)
 
 
-def _cutoff(project: OpenProject) -> str:
-    return clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
+def fresh_since(project: OpenProject) -> str:
+    """Return the UTC stamp before which work is too old to be taken up unasked (`freshness_days`)."""
+    return clock.stamp(clock.now() - _freshness(project))
+
+
+def _freshness(project: OpenProject) -> timedelta:
+    return timedelta(days=min(project.config.freshness_days, LONGEST_DAYS))
 
 
 def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: str) -> None:
@@ -155,8 +157,9 @@ def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: 
         row = table.one(**key(place)) or place
         before = row.owner
         if before != conversation:
-            previous = before or row.previous_owner
-            values |= {"owner": conversation, "previous_owner": previous, "since": clock.stamp()}
+            values |= {"owner": conversation, "previous_owner": before or row.previous_owner}
+        if before != conversation or not conversation:
+            values["since"] = clock.stamp()
         table.amend(row, **values)
         if before == conversation and conversation:
             return
@@ -200,18 +203,18 @@ def fresh(project: OpenProject, workflow: Workflow) -> bool:
 def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflows that changed recently enough to be restored automatically.
 
-    The age counts from a workflow's last change (`changed_at`) or, if later, from when it was last released for the
-    next session. `freshness_days` is the limit.
+    The age counts from a workflow's last change (`changed_at`) or, if later, from when its owner changed last or
+    released it for the next session. `freshness_days` is the limit.
     """
     every = list(workflows)
     if not every:
         return []  # without opening the ledger
     rows = _rows(project, [each.key for each in every])
-    released = [rows[each.key].released_at if each.key in rows else "" for each in every]
-    times = map(max, _changed_at(project, every), released)
-    now, longest = clock.now(), timedelta(days=project.config.freshness_days)
+    owned_since = [rows[each.key].since if each.key in rows else "" for each in every]
+    times = map(max, _changed_at(project, every), owned_since)
+    oldest = clock.now() - _freshness(project)
     moments = zip(every, map(clock.parse, times), strict=True)
-    return [each for each, moment in moments if moment is None or now - moment <= longest]
+    return [each for each, moment in moments if moment is None or moment >= oldest]
 
 
 def changed_at(project: OpenProject, workflow: Workflow) -> str:

@@ -17,6 +17,7 @@ from holdfast.memory.rows import CUT_OFF, Task
 from holdfast.sessions import agents, conversations, messages, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, todos, verbs, views, wording
+from holdfast.workflow.model import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -284,8 +285,7 @@ def _left(project: Workspace, conversation: str, due: Agent) -> None:
 
 def _is_unreadable(project: Workspace, key: str) -> bool:
     """Return whether the file of the workflow with this key exists and can't be read."""
-    name, _, place = key.partition(":")
-    path = project.root / place.rpartition("#")[0]
+    path, name = project.root / place_of(key), key.partition(":")[0]
     return any(each.path == path for each in registry.get(name).candidates(project, {key}).problems)
 
 

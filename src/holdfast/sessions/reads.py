@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -131,10 +130,10 @@ def forget_reading(event: Event, context: Context) -> None:
     `event` is a `SessionStart` after the main conversation's compaction.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
+    size = project.transcripts.size(conversations.get(project, conversation).transcript)
     with project.ledger.transaction():
-        row = conversations.get(project, conversation)
-        size = project.transcripts.size(row.transcript)
-        conversations.change(project, conversation, compactions=row.compactions + 1, size=size, boundary=None)
+        conversations.lose_reading(project, conversation)
+        conversations.change(project, conversation, size=size, boundary=None)
 
 
 def reminder_due(event: Event, context: Context) -> str:
@@ -150,9 +149,9 @@ def reminder_due(event: Event, context: Context) -> str:
     if not row.idle:  # the guidance and this prompt reach the model in one request
         return ""
     last = next(iter(deliveries.recent(project, 1, conversation)), None)
-    if last is None or last.state not in _ARRIVED or row.reminded >= row.compactions:
+    if last is None or last.state not in _ARRIVED or row.reminded:
         return ""
-    return "since the compaction" if row.compactions else "in this session"
+    return "in this session" if row.boundary == "" else "since the compaction"
 
 
 def reminded(event: Event, context: Context) -> None:
@@ -160,8 +159,7 @@ def reminded(event: Event, context: Context) -> None:
 
     `event` is a `UserPromptSubmit`.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
-    conversations.change(project, conversation, reminded=conversations.get(project, conversation).compactions)
+    conversations.change(context.project, conversations.of(context.project, event.session_id), reminded=True)
 
 
 def note(project: OpenProject, conversation: str, path: str, content_hash: str) -> None:
@@ -169,8 +167,7 @@ def note(project: OpenProject, conversation: str, path: str, content_hash: str) 
 
     `path` is the file's name in the ledger (`reads.name`).
     """
-    compaction = conversations.get(project, conversation).compactions
-    put(project, conversation, path, content=content_hash, compaction=compaction, parts="")
+    put(project, conversation, path, content=content_hash, in_context=True, parts="")
 
 
 def put(project: OpenProject, conversation: str, path: str, **values: Any) -> None:
@@ -228,41 +225,40 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     Returns:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
-    row = known = conversations.get(project, conversation)
-    wanted = {look.path: look for look in looks if look.data is not None}
-    if not project.transcripts.size(row.transcript) or (not wanted and row.boundary is not None):
+    row = conversations.get(project, conversation)
+    boundary, wanted = row.boundary, {look.path: look for look in looks if look.data is not None}
+    if not project.transcripts.size(row.transcript) or (not wanted and boundary is not None):
         return True
     since = 0 if wanted else max(row.size - 1, 0)  # else the only question is whether the boundary is there
     # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
-    read, files, awaited = project.transcripts, bool(wanted), row.size if row.boundary is None else None
+    read, files, awaited = project.transcripts, bool(wanted), row.size if boundary is None else None
     found = read.reading(row.transcript, awaited, since=since, files=files)
-    if row.boundary is None and found.boundary is None and found.end - row.size > read.TAIL_BYTES:
-        row = replace(row, boundary="")  # the announced boundary isn't awaited any longer
+    if boundary is None and found.boundary is None and found.end - row.size > read.TAIL_BYTES:
+        boundary = ""  # the announced boundary isn't awaited any longer
         found = read.reading(row.transcript, None, files=files)
-    now = row
-    if found.boundary not in (None, row.boundary):
+    if found.boundary not in (None, boundary):
         # A boundary that no event announced is a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
-        unannounced = found.boundaries - 1 if row.boundary is None else 1
-        now = replace(row, compactions=row.compactions + unannounced, boundary=found.boundary)
-    if now != known:
-        conversations.change(project, conversation, compactions=now.compactions, boundary=now.boundary)
+        if boundary is not None or found.boundaries > 1:
+            conversations.lose_reading(project, conversation)
+        boundary = found.boundary
+    if boundary != row.boundary:
+        conversations.change(project, conversation, boundary=boundary)
     if wanted:
         _take_over(project, conversation, wanted, found.present)
-    return now.boundary is not None
+    return boundary is not None
 
 
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
-    now = conversations.get(project, conversation).compactions
     before = rows(project, conversation)
-    known = {path: row.content for path, row in before.items() if row.content and row.compaction == now}
+    known = {path: row.content for path, row in before.items() if row.content and row.in_context}
     for path, shown in _texts(project, noted):
         look = wanted.get(path)
         if look and known.get(path) != look.digest and (path not in known or shown.text == look.text):
             _note(project, conversation, look, shown)
     for path in {*_refused(project, noted)} & set(wanted):
-        if path not in before or before[path].refused != now:
-            put(project, conversation, path, refused=now)
+        if path not in before or not before[path].refused:
+            put(project, conversation, path, refused=True)
 
 
 def _note(project: OpenProject, conversation: str, look: Look, shown: _Shown) -> None:
@@ -289,15 +285,13 @@ def _note_part(
     """Record that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
-        now = conversations.get(project, conversation).compactions
         row = rows(project, conversation).get(look.path)
         before = json.loads(row.parts) if row and row.parts else {}
-        same = (before.get("content"), before.get("compaction")) == (look.digest, now)
-        parts = _joined([*(before["lines"] if same else []), part])
+        parts = _joined([*(before["lines"] if before.get("content") == look.digest else []), part])
         if parts[0][0] == 1 and parts[0][1] >= last:
             note(project, conversation, look.path, look.digest)
         else:
-            seen = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
+            seen = json.dumps({"content": look.digest, "lines": parts})
             put(project, conversation, look.path, parts=seen)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.errors import LedgerError
-from holdfast.sessions import conversations, owners, reads
+from holdfast.sessions import owners, reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
@@ -76,14 +76,13 @@ def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[st
     """
     looks = dict(reads.looks(project, workflow.reading))
     rows: Mapping[str, Read] = {}
-    now = 0
     if project.config.reading != "off" and looks:
         try:
             reads.settle(project, conversation, looks.values())
-            rows, now = reads.rows(project, conversation), conversations.get(project, conversation).compactions
+            rows = reads.rows(project, conversation)
         except LedgerError:
             rows = {}
-    return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
+    return {entry: _state(entry, look, rows.get(look.path)) for entry, look in looks.items()}
 
 
 def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
@@ -120,15 +119,10 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 
-def _state(entry: str, look: Look, row: Read | None, now: int) -> RequiredFile:
+def _state(entry: str, look: Look, row: Read | None) -> RequiredFile:
     if look.data is None:
         return RequiredFile(entry, look.path, look.absence)
     if row is None or not row.content:
-        return RequiredFile(entry, look.path, "never read", refused=row is not None and row.refused == now)
-    return RequiredFile(
-        entry,
-        look.path,
-        "unchanged" if row.content == look.digest else "changed",
-        in_context=row.compaction == now,
-        refused=row.refused == now,
-    )
+        return RequiredFile(entry, look.path, "never read", refused=row is not None and row.refused)
+    change: Change = "unchanged" if row.content == look.digest else "changed"
+    return RequiredFile(entry, look.path, change, row.in_context, row.refused)

@@ -140,10 +140,10 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
         return []
     project = Workspace.of(context.project)
     found = session_guidance.trail(project, event, compaction)
-    text = trail.text(found, branch=project.branch, root=context.root)
+    text, mark = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
-    message = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
+    message = deliveries.deliver(project, event, text, mark, workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
     return [message]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents, conversations, messages
+from holdfast.process import liveness
+from holdfast.sessions import agents, conversations, messages, owners
 from holdfast.sessions.agent_relaunch import PASSED, Relaunch, record_reuse, tell_user
 from holdfast.workflow.wording import Message, one_line
 
@@ -43,11 +43,10 @@ class ScriptRun:
     Attributes:
         project: the project.
         row: its row in the ledger.
-        process: the client process that asks; None for a person or a program.
     """
 
-    def __init__(self, project: OpenProject, row: Agent, process: int | None) -> None:
-        self.project, self.row, self.process = project, row, process
+    def __init__(self, project: OpenProject, row: Agent) -> None:
+        self.project, self.row = project, row
 
     @property
     def path(self) -> Path:
@@ -74,7 +73,7 @@ class ScriptRun:
         """
         over = self.row.state not in agents.BEGUN
         ending = self.row.state if over else self.project.client.agent_runs().ended(self.path)
-        if not ending and (self._is_here or not conversations.is_gone(*self._caller)):
+        if not ending and not liveness.is_gone(self.row.process):
             return "running"
         if self.journal is None:
             return "no journal"
@@ -82,18 +81,9 @@ class ScriptRun:
             return "finished" if self.done == len(self.journal.agents) else "partial"
         return "interrupted"
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether it runs in another client process than the one that asks."""
-        return self.status == "running" and not self._is_here
-
-    @property
-    def _caller(self) -> tuple[OpenProject, str, int | None]:
-        return self.project, self.row.conversation, self.row.process
-
-    @property
-    def _is_here(self) -> bool:
-        return conversations.is_in(*self._caller, self.process)
+    def is_elsewhere(self, process: str) -> bool:
+        """Return whether it runs in another client process than this one."""
+        return self.status == "running" and not (process and self.row.process == process)
 
     @property
     def counted(self) -> str:
@@ -113,11 +103,11 @@ def judge_script(event: Call, context: Context) -> Relaunch:
     resumed, path = values.get("resumeFromRunId"), values.get("scriptPath")
     named = isinstance(resumed, str) and bool(resumed)
     if named:
-        run = find(project, str(resumed), row.process)
+        run = find(project, str(resumed))
         family = [newest(run)] if run and run.row.transcript else []
     else:
         family = _earlier(context, row, path if isinstance(path, str) else "")
-    family = [each for each in family if not each.is_elsewhere]
+    family = [each for each in family if not each.is_elsewhere(row.process)]
     if not family:
         return PASSED
     earlier = family[0]
@@ -150,7 +140,6 @@ def note_script_run(event: Returned, context: Context) -> None:
         row,
         state="launched",
         run=run,
-        named=True,
         task=str(response.get("taskId") or ""),
         transcript=str(folder),
         script=str(response.get("scriptPath") or ""),
@@ -165,7 +154,7 @@ def note_notice(project: OpenProject, conversation: str, notice: TaskNotificatio
     row = table.one(kind="script", conversation=conversation, task=notice.task_id) if notice.task_id else None
     if row and notice.status != "running":
         _end(project, row, notice.status, used_at=clock.stamp())
-        store_results(ScriptRun(project, row, None))
+        store_results(ScriptRun(project, row))
     return row is not None
 
 
@@ -194,12 +183,12 @@ def children(project: OpenProject, script: Agent) -> list[Agent]:
     return table.where(kind="script agent", parent=script.run, conversation=script.conversation, order="launched_at")
 
 
-def find(project: OpenProject, name: str, process: int | None) -> ScriptRun | None:
+def find(project: OpenProject, name: str) -> ScriptRun | None:
     """Return the latest run with an id or a name; None if none is known."""
     table, order = project.ledger.table(Agent), "launched_at DESC"
     row = table.one(run=name, kind="script", order=order) if name else None
     row = row or table.one("run <> ''", name=name, kind="script", order=order)
-    return ScriptRun(project, row, process) if row else None
+    return ScriptRun(project, row) if row else None
 
 
 def newest(run: ScriptRun) -> ScriptRun:
@@ -210,31 +199,29 @@ def newest(run: ScriptRun) -> ScriptRun:
         later = table.one("transcript NOT IN ('', ?)", run.row.transcript, order="launched_at DESC", **about)
         if not later:
             break
-        run = ScriptRun(run.project, later, run.process)
+        run = ScriptRun(run.project, later)
     return run
 
 
-def list_runs(project: OpenProject, process: int | None, *, days: float) -> list[ScriptRun]:
-    """Return the latest runs of this worktree that are at most so many days old, the latest first."""
-    since = clock.stamp(clock.now() - timedelta(days=min(days, 36_500)))
+def list_runs(project: OpenProject) -> list[ScriptRun]:
+    """Return the latest runs of this worktree that are at most `freshness_days` old, the latest first."""
     rows = project.ledger.table(Agent).where(
         "launched_at >= ? AND run <> '' AND transcript <> ''",
-        since,
+        owners.fresh_since(project),
         kind="script",
         worktree=project.worktree,
         order="launched_at DESC",
         limit=FAMILY,
     )
-    return [ScriptRun(project, row, process) for row in rows]
+    return [ScriptRun(project, row) for row in rows]
 
 
 def carry_runs(event: Event, context: Context, prompt: str) -> None:
     """Carry the runs here that a person's prompt names, whichever session they are of, so that they can be resumed."""
     if context.config.agents == "off":
         return
-    process = conversations.client_process(context)
     for name in context.project.client.agent_runs().named_in(prompt)[:_NAMED]:
-        run = find(context.project, name, process)
+        run = find(context.project, name)
         if run and run.row.transcript and not run.row.discarded:
             carry(newest(run), event.transcript_path, name)
 
@@ -283,7 +270,7 @@ def _earlier(context: Context, row: Agent, path: str) -> list[ScriptRun]:
     script = row.fingerprint.split()[0]
     return [
         each
-        for each in list_runs(context.project, row.process, days=context.config.freshness_days)
+        for each in list_runs(context.project)
         if each.row.id != row.id
         and (
             each.row.fingerprint.split()[0] == script

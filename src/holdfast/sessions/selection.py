@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
+from holdfast.errors import ChoiceError, HoldfastError, command_line
 from holdfast.sessions import archive, conversations, messages, owners, saving
 from holdfast.workflow import registry, wording
 from holdfast.workflow.names import matching, short
@@ -78,7 +78,7 @@ def select(
     if own:
         return own[0]
     unfinished = _waiting(workflows)
-    if ended and not unfinished and (over := _archive(project)):
+    if ended and not unfinished and (over := archive.readable(project)):
         raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
     theirs = "1 belongs to another live session" if taken == 1 else f"{taken} belong to other live sessions"
@@ -130,17 +130,9 @@ def claim(
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
-    rows = _archive(project)
+    rows = archive.readable(project)
     found = matching([each.workflow for each in rows], wanted, whole=whole)
     return next((each for each in rows if each.workflow in found[:1]), None)
-
-
-def _archive(project: Workspace) -> list[Archived]:
-    """Return the archived workflows, the latest first; none without a usable ledger."""
-    try:
-        return archive.entries(project)
-    except LedgerError:
-        return []
 
 
 def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:

@@ -132,7 +132,6 @@ def restore(
         workflow=workflow,
         compaction=compaction,
         omitted=made.omitted,
-        decided_by=verdict.step,
     )
 
     def delivered() -> None:
@@ -154,7 +153,7 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     """
     agents = list(listed)
     warning = "is running; don't start it again"
-    running = [f"{_name(each)} {warning}{task(each)}" for each in agents if each.status == "running"]
+    running = [f"{name(each)} {warning}{task(each)}" for each in agents if each.status == "running"]
     ended = sorted((each for each in agents if each.unused), key=lambda each: each.ended_at, reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended: `holdfast status` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
@@ -162,9 +161,9 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
 
 def _ended(agent: Agent) -> list[str]:
     if agent.state == "missing" and agent.run:
-        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{task(agent)}"]
+        return [interrupted(agent)]
     how = "has finished" if agent.status == "finished" else "has failed"
-    lines = [f"{_name(agent)} {how}; its result is still unused{task(agent)}"]
+    lines = [f"{name(agent)} {how}; its result is still unused{task(agent)}"]
     who = wording.one_line(agent.run, 80)
     if agent.words.strip():
         lines.append(f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}")
@@ -172,7 +171,13 @@ def _ended(agent: Agent) -> list[str]:
     return [*lines, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
 
 
-def _name(agent: Agent) -> str:
+def interrupted(agent: Agent) -> str:
+    """Return the line about an agent that was cut off and can go on."""
+    return f"{name(agent)} was interrupted; SendMessage to its id continues it{task(agent)}"
+
+
+def name(agent: Agent) -> str:
+    """Return what an agent is called: its kind, its id, and its phase if nothing else says what it is for."""
     known = agent.description.strip()  # which `task` has; a phase's id says less
     phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
     return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.run, 80)}){phase}"

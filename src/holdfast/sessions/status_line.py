@@ -15,8 +15,6 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
@@ -53,12 +51,6 @@ def sessions_shown(project: Workspace) -> set[str]:
                 names[each] for each in conversations.live_others(project, "")
             }
     return set()
-
-
-def update_all(project: Workspace, before: Iterable[str] = ()) -> None:
-    """Write what a project's sessions show, and those that had a line before. Never raises."""
-    for session in {*sessions_shown(project), *before}:
-        update(project, session)
 
 
 def update(project: Workspace, session: str, *, over: bool = False) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,11 @@ if TYPE_CHECKING:
 
 LIMIT_UNITS = 3_000  # UTF-16 units of the whole text
 
-_UNMARKED = "0" * 12  # where the mark goes: it is the digest of all the rest
 _LEAD = (
-    f"What this session did before its compaction, from its own transcript (mark {_UNMARKED}). Ignore earlier copies.",
+    "What this session did before its compaction, from its own transcript. Ignore earlier copies.",
     f"{wording.DATA} Its requests are old ones.",
-    "<session-trail>",
+    wording.OPEN,
 )
-_END = "</session-trail>"
 _PLACE = "Place:"
 _RESERVE_UNITS = 48  # units kept free for the line that counts what found no room at all
 _REQUEST, _EARLIER, _WORDS, _PATH = 500, 200, 160, 160  # characters of a value
@@ -32,8 +29,10 @@ _REQUEST, _EARLIER, _WORDS, _PATH = 500, 200, 160, 160  # characters of a value
 _WINDOW, _OUTPUT = 5_000, 8_000
 
 
-def text(trail: Trail, *, branch: str | None, root: Path, cap: int = LIMIT_UNITS) -> str:
-    """Return a trail's text, at most `cap` UTF-16 units long; "" where there is nothing to tell, or no room for it.
+def text(trail: Trail, *, branch: str | None, root: Path, cap: int = LIMIT_UNITS) -> tuple[str, str]:
+    """Return a trail's text with its mark (`wording.with_mark`), at most `cap` UTF-16 units long.
+
+    Both are empty where there is nothing to tell, or no room for it.
 
     Secrets are masked before anything is cut, only whole lines are left out, and their number is told. The same trail
     gives the same bytes. What matters most comes first, and each kind of fact gets some lines before any gets more.
@@ -41,19 +40,12 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = LIMIT_UNITS
     """
     sections = [section for section in _sections(trail, branch or "", f"{root}/") if section.items]
     if not trail.plan and all(section.heading == _PLACE for section in sections):
-        return ""
-    _fill(sections, cap - wording.size([*_LEAD, _END]) - _RESERVE_UNITS)
+        return "", ""
+    _fill(sections, cap - wording.size([*_LEAD, wording.CLOSE]) - _RESERVE_UNITS)
     lines = [line for section in sections for line in section.lines()]
     dropped = sum(len(section.items) for section in sections if not section.shown)
     more = [f"+{dropped} more of other kinds"] if dropped else []
-    unmarked = "\n".join([*_LEAD, *lines, *more, _END])
-    digest = hashlib.sha256(unmarked.encode()).hexdigest()[: len(_UNMARKED)]
-    return unmarked.replace(_UNMARKED, digest, 1) if lines else ""
-
-
-def mark(text: str) -> str:
-    """Return the mark of a trail's text, by which a transcript shows that it arrived: 12 hexadecimal digits."""
-    return text.partition("(mark ")[2][: len(_UNMARKED)]
+    return wording.with_mark([*_LEAD, *lines, *more, wording.CLOSE]) if lines else ("", "")
 
 
 @dataclass(eq=False)

@@ -293,6 +293,11 @@ class Workflow:
         return listed + max(first - 1, 0) - sum(phase.number < first for phase in self.phases)
 
 
+def place_of(key: str) -> str:
+    """Return the path of the state file that a workflow's key names, as `Workflow.place` writes it."""
+    return key.partition(":")[2].rpartition("#")[0]
+
+
 def ordinal(number: int) -> str:
     """Return `1st`, `2nd`, `3rd`, `4th`, …"""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -18,7 +18,7 @@ from holdfast.workflow import assignments, extras, places, search, statefile, vi
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.findings import ELSEWHERE, aside, notice
 from holdfast.workflow.format import Format
-from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow
+from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow, place_of
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
@@ -207,8 +207,7 @@ class FileFormat(Format):
 
     def named(self, project: Records, keys: Collection[str]) -> list[Path]:
         """Return the state files that some keys name, whether they are there or not."""
-        prefix = f"{self.name}:"
-        places = [each.removeprefix(prefix).rpartition("#")[0] for each in keys if each.startswith(prefix)]
+        places = [place_of(each) for each in keys if each.startswith(f"{self.name}:")]
         paths = [project.root / each for each in dict.fromkeys(places)]
         return [each for each in paths if self.is_place(project, each)]
 

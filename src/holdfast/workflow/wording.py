@@ -27,7 +27,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 # Also with invisible characters in between, and with other kinds of brackets, slashes and hyphens.
 _GAP = rf"\s{INVISIBLE}"
 _TAGS = re.compile(
-    rf"[<＜﹤](?=[{_GAP}/／∕⁄\\]*(?:system|workflow|session)[{_GAP}_‐‑‒–—−－﹣-]*(?:reminder|data|trail))",
+    rf"[<＜﹤](?=[{_GAP}/／∕⁄\\]*(?:system|workflow)[{_GAP}_‐‑‒–—−－﹣-]*(?:reminder|data))",
     re.IGNORECASE,
 )
 

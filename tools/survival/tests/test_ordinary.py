@@ -30,7 +30,7 @@ def session() -> Ordinary:
 
 def text(planted: Ordinary, leave_out: int = 0) -> str:
     """Return a trail that has all facts but some."""
-    return "\n".join([f"{TRAIL} (…)", *(f"- {fact.needle}" for fact in planted.facts[leave_out:]), "</session-trail>"])
+    return "\n".join([f"{TRAIL} (…)", *(f"- {fact.needle}" for fact in planted.facts[leave_out:]), "</workflow-data>"])
 
 
 def read(planted: Ordinary, *told: str) -> Reading:
@@ -89,7 +89,7 @@ def test_what_is_told_apart_by_its_words_is_the_trail(tmp_path: Path) -> None:
     """The judge knows a trail by words that `workflow.trail` really says, and its cap."""
     made = Transcript()
     ordinary.plant(made, "TodoWrite", mark="canary-1", branch="feature/one")
-    said = trail.text(reader.trail(typed(enumerate(made.entries))), branch=None, root=tmp_path)
+    said, _ = trail.text(reader.trail(typed(enumerate(made.entries))), branch=None, root=tmp_path)
     assert TRAIL in said
     assert score.guidance(f"before\n\n{said}\n\nafter", TRAIL) == said
     assert TRAIL_LIMIT_UNITS == trail.LIMIT_UNITS
@@ -104,6 +104,6 @@ def test_the_facts_move_with_the_work() -> None:
     assert len(planted.facts) == PLANTED
     assert planted.stale >= set(before["failing"])
     assert not {fact.needle for fact in planted.facts} & {*before["failing"], before["asked"]}
-    said = trail.text(reader.trail(typed(enumerate(made.entries))), branch=made.branch, root=WRITTEN)
+    said, _ = trail.text(reader.trail(typed(enumerate(made.entries))), branch=made.branch, root=WRITTEN)
     found = read(replace(planted, facts=[fact for fact in planted.facts if fact.kind != "file"]), said)
     assert (found.lost, found.false) == ((), ())

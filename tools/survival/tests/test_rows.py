@@ -99,7 +99,7 @@ def on_session_start(event, context):
         files = Path(event.transcript_path).parent.glob("*.jsonl")
         newest = max(files, key=lambda file: file.stat().st_mtime_ns)
         done = claude.reader().trail(str(newest))
-        return advise(trail.text(done, branch=context.project.branch, root=context.root))
+        return advise(trail.text(done, branch=context.project.branch, root=context.root)[0])
 '''
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from holdfast import formats, paths
-from holdfast.errors import HoldfastError, LedgerError, MissingError
+from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import tomlfile
 from holdfast.sessions import archive
 from holdfast.workflow import definitions, names, registry
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 SHIPPED = Path(__file__).parent
-MAX_FILES = 200  # template files that are read in one folder
 _AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
-
-_Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 def _known_format(name: str) -> str:
@@ -41,8 +38,8 @@ def _storable(value: Any) -> Any:
     return value
 
 
-class Pattern(BaseModel):
-    """The keys of a template file, which are named after the options of `holdfast start`.
+class Template(BaseModel):
+    """A pattern for a new workflow. The keys of its file are named after the options of `holdfast start`.
 
     Attributes:
         format: the format it asks for; empty for any.
@@ -71,13 +68,6 @@ class Pattern(BaseModel):
         if self.total is not None and self.total < len(self.titles):
             raise ValueError(f"total is {self.total}, but {len(self.titles)} phases are named")
         return self
-
-
-class Template(Pattern):
-    """A pattern for a new workflow: its name for `--template`, and the file or workflow it comes from, in words."""
-
-    name: str = ""
-    source: str = ""
 
     @property
     def phases(self) -> tuple[tuple[str, str], ...]:
@@ -112,28 +102,13 @@ def get(project: Workspace, name: str) -> Template:
                 continue
     if workflows := names.matching(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
-    known = list(dict.fromkeys(template.name for template in from_files(project)[0]))
-    raise HoldfastError(f"{missing(f'template {name!r}', known)}, and every workflow by its id or title")
+    raise HoldfastError(f"{missing(f'template {name!r}', file_names(project))}, and every workflow by its id or title")
 
 
-def from_files(project: Workspace) -> tuple[list[Template], list[str]]:
-    """Return the templates from files, the nearest first, and what is wrong with invalid files.
-
-    A file hides files of the same name in later folders.
-    """
-    found: dict[str, Template] = {}
-    problems: list[str] = []
-    for folder, within in _folders(project):
-        files = sorted(folder.glob("*.toml"))
-        if len(files) > MAX_FILES:
-            problems.append(f"{folder}: holds {len(files)} templates; only the first {MAX_FILES} by name are read")
-        for file in files[:MAX_FILES]:
-            if file.stem not in found:
-                try:
-                    found[file.stem] = _from_file(file, within)
-                except HoldfastError as error:
-                    problems.append(str(error))
-    return list(found.values()), problems
+def file_names(project: Workspace) -> list[str]:
+    """Return the names of the templates that are files, the nearest first."""
+    files = [file for folder, _ in _folders(project) for file in sorted(folder.glob("*.toml"))]
+    return list(dict.fromkeys(file.stem for file in files))
 
 
 def phase(text: str) -> tuple[str, str]:
@@ -143,9 +118,7 @@ def phase(text: str) -> tuple[str, str]:
 
 
 def _from_file(file: Path, within: Path | None) -> Template:
-    keys = tomlfile.load(file, within=within)
-    definitions.checked(Pattern, keys, str(file), "template")
-    return Template.model_validate(keys | {"name": file.stem, "source": str(file)})
+    return definitions.checked(Template, tomlfile.load(file, within=within), str(file), "template")
 
 
 def _from_workflow(workflow: Workflow) -> Template:
@@ -153,8 +126,6 @@ def _from_workflow(workflow: Workflow) -> Template:
     # Unlisted phases between listed ones get a title. Those after the last are only counted, in `total`.
     titles = [listed.get(number, f"Phase {number}") for number in range(1, max(listed, default=0) + 1)]
     return Template.model_construct(
-        name=workflow.id,
-        source=f"{workflow.title} ({workflow.format} {workflow.id})",
         format=workflow.format,
         type=workflow.kind,
         phases=titles,
@@ -166,8 +137,4 @@ def _from_workflow(workflow: Workflow) -> Template:
 
 def _workflows(project: Workspace) -> list[Workflow]:
     """Return the project's workflows, then the archived ones, the latest first."""
-    try:
-        archived = [each.workflow for each in archive.entries(project)]
-    except LedgerError:
-        archived = []
-    return [*registry.all_found(project).workflows, *archived]
+    return [*registry.all_found(project).workflows, *(each.workflow for each in archive.readable(project))]
