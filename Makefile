@@ -125,10 +125,23 @@ mutants: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1
 	$(BIN)/python -m tools.mutants
 
-# What events cost, beside programs that do nothing; on the real client if make clients fetched it. Writes
-# docs/benchmarks.md.
-bench: $(READY)
+# What events cost, beside programs that do nothing and other frameworks; on the real client if make clients fetched it.
+# Writes docs/benchmarks.md.
+bench: $(READY) .bench/.ready
 	tests/client/alone $(BIN)/python -m tools.bench
+
+# The frameworks that are compared, each of one version; what cannot be fetched is left out and named in the page.
+.bench/.ready: $(wildcard tools/bench/jobs/*.*)
+	@echo "The frameworks that are compared, once; this takes a minute or two …"
+	@rm -rf .bench && mkdir -p .bench/js
+	-$(PYTHON) -m venv .bench/venv
+	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check cchooks==0.1.5 claude-hook-utils==0.4.0
+	cp tools/bench/jobs/*.mjs tools/bench/jobs/*.ts .bench/js
+	-cd .bench/js && npm install --silent --no-audit --no-fund --ignore-scripts --omit=optional --omit=peer --prefix . \
+		cc-hooks-ts@2.1.251 @mizunashi_mana/claude-code-hook-sdk@6.0.0 reflect-metadata@0.2.2 \
+		@goodfoot/claude-code-hooks@1.9.0 @esbuild/$(PLATFORM)@0.24.2
+	-cd .bench/js && node node_modules/@goodfoot/claude-code-hooks/dist/cli.js -i 'claude-code-hooks.ts' -o built/hooks.json
+	@touch $@
 
 # The relays of the plugin, and its packages locked for every platform (from the registry). `make reference` writes its
 # registration.

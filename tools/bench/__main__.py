@@ -1,4 +1,4 @@
-"""Measure what Holdfast costs, beside programs that do nothing, and write docs/benchmarks.md.
+"""Measure what Holdfast costs, side by side with others, and write docs/benchmarks.md.
 
     python -m tools.bench [PART…] [--rounds N] [--calls N] [--client VERSION]
 
@@ -24,8 +24,7 @@ PARTS = {
     "growth": "events beside more and more files; takes a quarter of an hour",
 }
 """The parts, and what is said before each begins."""
-ROOT = Path(__file__).resolve().parents[2]
-PAGE, RESULTS = ROOT / "docs" / "benchmarks.md", ROOT / ".bench" / "results.json"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 
 
 def main() -> int:
@@ -38,7 +37,8 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
-    results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if options.parts and RESULTS.exists() else {}
+    file = peers.FETCHED / "results.json"
+    results: dict[str, Any] = json.loads(file.read_text("utf-8")) if options.parts and file.exists() else {}
     results["machine"] = machine.described()
     failed = False  # one part; the others still count
     for part in options.parts or PARTS:
@@ -53,8 +53,8 @@ def main() -> int:
             print(f"{part}: {error}", file=sys.stderr)
             results[part] = {"why": f"it failed: {type(error).__name__}"}
             failed = True
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(results, indent=1), "utf-8")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(results, indent=1), "utf-8")
     PAGE.write_text(page.text(results), "utf-8")
     return 1 if failed else 0
 
@@ -80,11 +80,11 @@ def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def _processes(here: place.Place, rounds: int) -> dict[str, Any]:
     place.warm_up(here)
-    contestants = [*peers.floors(), *firing.contestants(here), *peers.by_hand(here)]
-    medians = race.run(contestants, here.environ, rounds)
+    others, missing = peers.contestants(here)
+    medians = race.run([*peers.floors(), *firing.contestants(here), *others], here.environ, rounds)
     place.still_warm(here)
     rows = [{"kind": kind, "name": name, "ms": ms} for (kind, name), ms in medians.items()]
-    return {"rows": rows, "rounds": rounds, "memory_mb": place.memory_mb(here)}
+    return {"rows": rows, "missing": missing, "rounds": rounds, "memory_mb": place.memory_mb(here)}
 
 
 if __name__ == "__main__":

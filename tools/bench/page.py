@@ -71,19 +71,19 @@ def _processes(part: Mapping[str, Any]) -> str:
         (name, *(f"{firing.session_s(each, times):.1f} s" for each in (warm, cold)))
         for name, times in (("the shipped handlers", 0), ("and a handler on every Bash command", firing.BASH_TIMES))
     ]
-    jobs = {f"Holdfast, {kind}": medians[kind][firing.MATCHED] for kind in ("warm", "cold")} | medians.get(
-        "by hand", {}
-    )
+    jobs = {f"Holdfast, {kind}": medians[kind][firing.MATCHED] for kind in ("warm", "cold")} | medians.get("peer", {})
     head = ("ms", "× bare Python", "× cold floor")
     floors = [(f"`{name}`", *figures(ms)) for name, ms in floor.items()]
     events = [(name, f"{warm[name]:.1f}", f"{cold[name]:.1f}") for name in warm]
+    rivals = [(name, *figures(ms)) for name, ms in jobs.items()]
+    rivals += [(name, "not installed", "", "") for name in part["missing"]]
     memory = f"The server and its children take {part['memory_mb']:.0f} MB of memory."
     return "\n".join(
         [
             f"{part['rounds']} rounds, {part['when']}. {memory}\n",
             table(("floor", *head), floors),
             table(("Holdfast", "warm, ms", "cold, ms"), events),
-            table(("the trivial job", *head), [(name, *figures(ms)) for name, ms in jobs.items()]),
+            table(("the trivial job", *head), rivals),
             f"Hook time of a session: {firing.SESSION}.\n",
             table(("", "warm", "cold"), whole),
         ]

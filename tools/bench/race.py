@@ -29,10 +29,11 @@ class Contestant:
 
     Attributes:
         name: its name in the table.
-        kind: its part of the table: floor, cold, warm, status or by hand.
+        kind: its part of the table: floor, cold, warm, status or peer.
         command: its arguments.
         stdin: its input, or a function that prepares one run and returns the input.
         says: a text that its answer must contain; empty if it must be silent, None if any answer is right.
+        code: its expected exit code.
         environ: additional variables for its environment.
     """
 
@@ -41,6 +42,7 @@ class Contestant:
     command: tuple[str, ...]
     stdin: bytes | Callable[[], bytes] = b""
     says: str | None = ""
+    code: int = 0
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -74,6 +76,6 @@ def _turn(each: Contestant, environ: Mapping[str, str]) -> float:
     data = each.stdin() if callable(each.stdin) else each.stdin
     done = run_program(each.command, data, {**environ, **each.environ}, Path.cwd(), _TIMEOUT_S)
     right = each.says is None or (each.says in done.stdout if each.says else not done.stdout)
-    if done.exit_code or not right:
+    if done.exit_code != each.code or not right:
         raise WrongAnswerError(f"{each.kind} {each.name} ended with {done.exit_code} and said {done.stdout[:400]!r}")
     return done.seconds * 1000

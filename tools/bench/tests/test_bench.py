@@ -45,7 +45,7 @@ def test_each_event_gets_its_answer_cold_and_warm(short_folder: Path) -> None:
     place.place.write(place.handlers.with_name("holdfast.toml"), "timeout = 60.0\ndeadline = 300.0\n")
     try:
         places.warm_up(place)
-        contestants = [*peers.floors(), *firing.contestants(place), *peers.by_hand(place)]
+        contestants = [*peers.floors(), *firing.contestants(place), *peers.contestants(place)[0]]
         medians = run(contestants, place.environ, 1)
     finally:
         warmth.end(place.home)
@@ -57,10 +57,10 @@ def test_each_event_gets_its_answer_cold_and_warm(short_folder: Path) -> None:
 
 def test_a_full_run_makes_a_full_page() -> None:
     """Each table has the rows that were measured, ratios included, and a part without figures has the reason."""
-    rows = [("floor", peers.BARE, 10.0), ("floor", peers.COLD, 100.0), ("by hand", "by hand", 25.0)]
+    rows = [("floor", peers.BARE, 10.0), ("floor", peers.COLD, 100.0), ("peer", "by hand", 25.0)]
     rows += [(kind, name, ms) for name in firing.EVENTS for kind, ms in (("warm", 7.5), ("cold", 100.0))]
     points = [growth.Point("plans", "Stop", "warm", size, ms, ms / 10) for size, ms in ((1, 10.0), (100, 12.0))]
-    processes = {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]}
+    processes = {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows], "missing": ["cchooks"]}
     text = page.text(
         {
             "processes": processes | {"rounds": 5, "when": "now", "memory_mb": 58.4},
@@ -73,6 +73,7 @@ def test_a_full_run_makes_a_full_page() -> None:
     for line in (
         f"| {firing.MATCHED} | 7.5 | 100.0 |",
         "| by hand | 25.0 | 2.50 | 0.25 |",
+        "| cchooks | not installed |",
         f"| {client.WARM} | 11.0 | 7.0 … 17.5 |",
         "| plans | Stop | warm | 1 … 100 | 10.0 → 12.0 | 1.20 × |",
         "take 58 MB of memory",
