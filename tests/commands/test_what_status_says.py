@@ -65,6 +65,12 @@ def test_a_damaged_ledger_is_said_once_with_the_command_that_repairs_it(
     assert [" warning " in line for line in rest if "the ledger cannot be used" in line] == [True]
 
 
+def prospects(root: Path) -> dict[str, str]:
+    """Return how each workflow is restored by a compaction."""
+    foretold = holdfast("status", "--why", "--json", root=root).json["prospects"]
+    return {each["name"].split()[0]: each["restored"] for each in foretold}
+
+
 def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """R002-07: the model only sees that they are there; if all are paused, each is claimed first."""
     root = holdfast_project().root
@@ -72,9 +78,11 @@ def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[
     for title in ("One", "Two"):
         holdfast("start", title, "--format", "wfs", root=root)
     assert "Safe: Two 0/0" in holdfast("status", "--why", root=root).out
+    assert prospects(root) == {"Two": "full", "One": "line"}
 
     holdfast("cancel", "WFS-two", root=root)
 
+    assert prospects(root) == {"Two": "no", "One": "no"}
     refused = holdfast("next", root=root, code=1).err
     assert "holdfast claim one" in refused
     assert "holdfast next" not in refused

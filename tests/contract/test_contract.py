@@ -186,6 +186,17 @@ def test_what_it_is_given_at_its_start_is_kept_or_refused(kit: Kit) -> None:
     assert (found.reading, found.reminders, found.context["page"]) == (("@a.md",), ("Test",), "7")
 
 
+def test_phases_that_are_not_named_are_counted_or_refused(kit: Kit) -> None:
+    """A format that lists each of its units has no others, and then nothing is started."""
+    try:
+        made = kit.start(total=len(UNITS) + 2)
+    except TransitionError as refused:
+        assert "--phase" in str(refused)
+        assert kit.files() == {}
+        return
+    assert made.total == len(UNITS) + 2
+
+
 def test_it_lies_where_the_record_says(kit: Kit) -> None:
     """What others ask of a path they ask of the record."""
     found = kit.start()

@@ -33,8 +33,6 @@ OTHERS = {
         "report/page.py",
         "sessions/compactions.py",
         "sessions/timeline.py",
-        "sessions/conversations.py",
-        "sessions/reads.py",
     },
     "skills": {  # of the client: what a model is told about a subject
         "clients/claude/hookspecs.py",

@@ -9,9 +9,11 @@ from unittest.mock import Mock
 import pytest
 
 from holdfast.sessions import conversations, messages, owners
-from tests.handmade import ME, OTHER, workflow
+from tests.handmade import ME, OTHER, workflow, workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.sessions.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("noon")
@@ -124,3 +126,14 @@ def test_each_release_is_told_of(project: Workspace, monkeypatch: pytest.MonkeyP
     owners.own(project, free, OTHER)
     owners.release(project, free)
     assert owners.changes_since(project, ME, messages.OFFERED) == {free.key: False}
+
+
+def test_no_number_of_days_is_too_large(tmp_path: Path) -> None:
+    """Whoever never wants a workflow to be too old may write any number."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "holdfast.toml").write_text("freshness_days = 1e9\n")
+    project = workspace(tmp_path)
+    old = workflow(tmp_path, updated_at="1999-01-01T11:00:00.000000Z")
+    owners.release(project, old, by_hand=True)
+    assert owners.lately(project, ME) == [old.key]
+    assert owners.fresh(project, old)

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.workspace import Workspace
 
-TEAM = """
-format = "hybrid"
-type = "implementation"
-phases = ["Build it @coder", "Look at it"]
-total = 3
-read = ["docs/style.md"]
-remind = ["Small steps"]
-
-[set]
-ticket = 42
-"""
-
 
 def put(folder: Path, name: str, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +36,7 @@ def test_the_projects_goes_before_the_users_before_the_shipped(project: Workspac
 @each_row("name", ["../secret", "a/b", "/etc/passwd", ".."])
 def test_a_name_is_no_path(project: Workspace, name: str) -> None:
     """Nothing outside the folders is opened."""
-    put(project.root / ".claude", "secret", TEAM)
+    put(project.root / ".claude", "secret", 'phases = ["A"]')
     with pytest.raises(HoldfastError, match="no template"):
         templates.get(project, name)
 

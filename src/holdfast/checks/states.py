@@ -38,17 +38,18 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     usable = {form.name: form for form in registry.usable(names)}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
-    reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]
+    own: list[Finding] = []
+    for name, form in usable.items():
+        own += of_format(project, form, [each for each in found.workflows if each.format == name])
+    named = {each.path for each in own if each.code in ("broken", "foreign", "folder")}  # by the format itself
     wrong = [
-        replace(_unread(project, each), code="unread", path=each.path)
+        replace(_unread(project, each), code="broken", path=each.path)
         for each in found.problems
-        if each.path not in theirs
-        and not any(each.path.is_relative_to(top) for top in reporting)
+        if each.path not in theirs | named
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
         and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
-    for name, form in usable.items():
-        wrong += of_format(project, form, [each for each in found.workflows if each.format == name])
+    wrong += own
     offered = {each.remedy for each in wrong}
     wrong += [each for each in _replaced(project, only) if each.remedy not in offered]
     wrong += _stale(project, found)
@@ -142,7 +143,7 @@ def _mend(project: Workspace, path: Path) -> str:
             broken = statefile.set_aside(project, path)
             return f"set {path} aside as {broken.name}; no earlier content was known"
         _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
-    return f"wrote the last good content of {path}, and kept the broken one next to it" if changed else ""
+    return f"{path}: its last content is put back, and the broken one kept next to it" if changed else ""
 
 
 def _lock(project: Workspace, path: Path) -> Path:

@@ -187,15 +187,15 @@ def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
     known = {str(one.path) for one in found.workflows}
     troubled = {str(one.path): one.reason for one in found.problems}
     left = [{"path": path, "reason": reason} for path, reason in troubled.items()]
-    nothing = f"nothing at {rules.units} has a title or a known status"
+    nothing = f"nothing at {rules.units.path} has a title or a known status"
     others = (path for path in form.files(project) if path.is_file())
     left += [{"path": str(path), "reason": nothing} for path in others if str(path) not in known | troubled.keys()]
     taken = "another format keeps it, or no description may name it"
     theirs = (path for path in form.files(project, theirs=True) if path.is_file())
     left += [{"path": str(path), "reason": taken} for path in theirs]
     keeps = [
-        *(name for name in view.KEPT if name in rules.workflow),
-        *(n for n in ("agent", "note") if n in rules.unit),
+        *(name for name in view.KEPT if getattr(rules.workflow, name)),
+        *(name for name in ("agent", "note") if getattr(rules.units, name)),
     ]
     workflows = [
         {"path": one.place, "title": one.title, "position": one.position, "warnings": list(one.warnings)}

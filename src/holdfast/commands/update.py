@@ -85,7 +85,7 @@ def command(
     if phase is not None and changes.current is None:
         changes = replace(changes, current=workflow_commands.named_phase(workflow, phase).number)
     if note.strip():
-        changes = registry.noted(workflow, changes, note.strip())
+        changes = registry.get(workflow.format).noted(workflow, changes, note.strip())
     after = verbs.update(project, workflow, changes)
     workflow_commands.tell(after, as_json, _news(workflow, after, workflow_id))
     options.tell_reading(project, changes.reading)

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from holdfast import paths
@@ -13,12 +14,10 @@ from holdfast.formats.record import completed, listed, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
     from types import ModuleType
 
     from holdfast.formats.record import Record
 
-INDEX_LIMIT_BYTES = 1024 * 1024
 DESCRIPTIONS = "formats"
 """The folder of the descriptions of formats without code, in `.claude/` and in the user's config folder."""
 
@@ -30,9 +29,7 @@ class _Records(dict[str, "Record"]):
 
 
 def _records() -> _Records:
-    # A folder without a record is what a format left that is gone: git removes its modules, but no `__pycache__`.
-    names = [name for name in os.listdir(__path__[0]) if "." not in name and not name.startswith("_")]  # noqa: PTH208 - quickest
-    folders = [name for name in names if os.path.exists(f"{__path__[0]}/{name}/record.py")]  # noqa: PTH110 - likewise
+    folders = [each.parent.name for each in Path(__path__[0]).glob("*/record.py")]
     found = [completed(vars(import_module(f"{__name__}.{name}.record"))) for name in folders]
     return _Records({each.NAME: each for each in sorted(found, key=lambda record: record.RANK)})
 
@@ -40,15 +37,9 @@ def _records() -> _Records:
 def index() -> bytes:
     """Return the index of the formats that other packages bring; empty without one."""
     try:
-        file = os.open(paths.format_index(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return paths.format_index().read_bytes()
     except (OSError, RuntimeError):  # RuntimeError: there is no home folder, which the command reports
         return b""
-    try:
-        return os.read(file, INDEX_LIMIT_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
 
 
 def brought() -> dict[str, Record]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from holdfast.errors import LedgerError
 from holdfast.sessions import owners, reads
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, registry
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[st
     The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
     counts as never read. Never raises.
     """
-    looks = dict(reads.looks(project, workflow.reading[: facts.ENTRIES]))
+    looks = dict(reads.looks(project, workflow.reading))
     rows: Mapping[str, Read] = {}
     if project.config.reading != "off" and looks:
         try:

@@ -41,7 +41,7 @@ class Workspace(OpenProject):
         if formats.may_be_described(self.root):
             from holdfast.formats.described import catalog
 
-            catalog.use_if_any(self.root)
+            catalog.use(self.root)
         return self
 
     @property

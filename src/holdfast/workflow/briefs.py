@@ -127,7 +127,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     sections = [facts.reminders(workflow), *facts.reading(workflow, facts.presence(root))]
     parts = [facts.Part(section, "…") for section in sections]
     shown = facts.fill(parts, parts, budget - _MORE_UNITS, fair=True)
-    more = sum(len(part.lines) for part in parts) + sum(section.left for section in sections)
+    more = sum(len(part.lines) for part in parts)
     return [*shown, *([f"+{more} more: `holdfast status`"] if more else [])]
 
 

@@ -183,13 +183,6 @@ class Library(Generic[Value]):
                 files.append(self._look(root, path, {each.name for each in files if each.value is not None}))
         return files
 
-    def waiting(self, root: Path, name: str) -> Path | None:
-        """Return the project's file of a name if it isn't trusted as it is now."""
-        path = project_folder(root, self.kind) / f"{name}.toml"
-        if not self._is_name(name) or not path.is_file():
-            return None
-        return None if is_trusted(root, path) else path
-
     def _look(self, root: Path, path: Path, used: set[str]) -> Listed[Value]:
         if not self._is_name(path.stem):
             return Listed(path.stem, path, None, f"{path}: its name can't be used")

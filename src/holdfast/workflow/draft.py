@@ -79,6 +79,12 @@ class Draft:
         pending = [each for each in units if each.status == "pending"]
         return min(pending, key=lambda each: (each.number < number, each.number), default=None)
 
+    def begin_following(self, completed: str = "") -> None:
+        """Begin the phase after one that was just completed, if there is one to begin (`following`)."""
+        following = self.following(completed)
+        if following is not None:
+            self.move(following.id, "active")
+
     def all_completed(self) -> bool:
         """Return whether nothing is left to do."""
         return all(each.status == "completed" for each in self.units())

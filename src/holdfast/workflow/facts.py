@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
@@ -16,13 +15,8 @@ if TYPE_CHECKING:
     from holdfast.clients.client import Todo
     from holdfast.workflow.model import Phase, Workflow
 
-T = TypeVar("T")
-
 _WORDS = {"active": "in_progress"}
 _DEEPEST = 4  # levels to which a context value is taken apart
-FACTS = 2_000  # facts of a section that are rendered; the state file has the rest
-ENTRIES = 1_000  # entries of the required reading that are rendered; each is a file to look at
-VALUE_CHARS = 100_000  # characters of a value that are rendered in full
 
 
 class Fact(NamedTuple):
@@ -45,21 +39,14 @@ class Fact(NamedTuple):
     @property
     def whole(self) -> str:
         """The fact with its whole value, line breaks and all."""
-        line = f"- {self.label} {self.value}{self.mark}" if self.label else f"- {self.value}{self.mark}"
-        if len(line) <= VALUE_CHARS and wording.is_plain(line):
-            return line
-        label = f"{wording.clean(self.label[:VALUE_CHARS])} " if self.label else ""
-        more = len(self.value) - VALUE_CHARS
-        rest = f"… (+{more} characters in the state file)" if more > 0 else ""
-        return f"- {label}{wording.clean(self.value[:VALUE_CHARS])}{rest}{self.mark}"
+        return wording.clean(f"- {self.label} {self.value}{self.mark}" if self.label else f"- {self.value}{self.mark}")
 
 
 class Section(NamedTuple):
-    """Facts under a heading; `left` counts further ones that were not looked at."""
+    """Facts under a heading."""
 
     heading: str
     facts: tuple[Fact, ...]
-    left: int = 0
 
     def without(self, phases: Collection[int]) -> Section:
         """Return the section without the facts of the phases with these numbers, which are elsewhere in the text."""
@@ -119,39 +106,32 @@ def status_word(status: str) -> str:
 
 def reading(workflow: Workflow, files: Callable[[str], str | None]) -> tuple[Section, Section]:
     """Return the required reading, each entry with the word of `files`, and the entries outside the project."""
-    entries = workflow.reading[:ENTRIES]
-    marked = [(entry, files(entry)) for entry in entries]
+    marked = [(entry, files(entry)) for entry in workflow.reading]
     inside = [Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked if state != OUTSIDE]
     left = [Fact(entry) for entry, state in marked if state == OUTSIDE]
-    required = Section("REQUIRED READING", tuple(inside), len(workflow.reading) - len(entries))
-    return required, Section("Outside the project; don't read these:", tuple(left))
+    return Section("REQUIRED READING", tuple(inside)), Section("Outside the project; don't read these:", tuple(left))
 
 
 def reminders(workflow: Workflow) -> Section:
     """Return the key reminders."""
-    return _section("Key reminders:", workflow.reminders, Fact)
+    return Section("Key reminders:", tuple(map(Fact, workflow.reminders)))
 
 
 def open_phases(workflow: Workflow) -> Section:
     """Return the unfinished phases as a checklist. There are no facts if only the current one is known."""
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
     known = unfinished if len(unfinished) > 1 else []
-    return _section(
-        "Open to-dos:",
-        known,
-        lambda each: Fact(
-            each.name, f"[ ] {workflow.named(each)}", _mark(each), wording.VALUE_LIMIT_CHARS, each.number
-        ),
-    )
+    listed = (Fact(each.name, f"[ ] {workflow.named(each)}", _mark(each), phase=each.number) for each in known)
+    return Section("Open to-dos:", tuple(listed))
 
 
 def own_todos(todos: Sequence[Todo]) -> Section:
     """Return the session's own open to-dos."""
-    return _section(
-        "This session's own to-dos:",
-        todos,
-        lambda each: Fact(each.text, "[ ]", "" if each.status == "pending" else f" ({each.status.replace('_', ' ')})"),
-    )
+
+    def mark(todo: Todo) -> str:
+        return "" if todo.status == "pending" else f" ({todo.status.replace('_', ' ')})"
+
+    return Section("This session's own to-dos:", tuple(Fact(each.text, "[ ]", mark(each)) for each in todos))
 
 
 def finished_phases(workflow: Workflow) -> Section:
@@ -160,20 +140,19 @@ def finished_phases(workflow: Workflow) -> Section:
     worked_on = [
         each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
     ]
-    for phase in worked_on[:FACTS]:
+    for phase in worked_on:
         place = f"{workflow.named(phase)} "
         if phase.status == "completed":
             finished.append(Fact(phase.name, f"[x] {place.rstrip()}"))
             place = ""  # its title stands right above
         finished += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
         finished += [Fact(phase.handover, f"{place}handed over:", phase=phase.number)] if phase.handover else []
-    return Section("Finished:", tuple(finished[:FACTS]), max(len(finished) - FACTS, 0) + max(len(worked_on) - FACTS, 0))
+    return Section("Finished:", tuple(finished))
 
 
 def context(workflow: Workflow) -> Section:
     """Return the context variables. A large list or object gives a fact for each of its values."""
-    flat = list(islice(_flat(workflow.context), FACTS + 1))
-    return Section("Context:", tuple(flat[:FACTS]), max(len(workflow.context) - FACTS, len(flat) - FACTS, 0))
+    return Section("Context:", tuple(_flat(workflow.context)))
 
 
 def is_inline(section: Section) -> bool:
@@ -183,12 +162,7 @@ def is_inline(section: Section) -> bool:
 
 def lines(heading: str, items: Iterable[str]) -> Section:
     """Return Holdfast's own lines as a section."""
-    return _section(heading, tuple(items), lambda text: Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS))
-
-
-def _section(heading: str, items: Sequence[T], fact: Callable[[T], Fact]) -> Section:
-    """Return a section with a fact for each items item, up to `FACTS`."""
-    return Section(heading, tuple(map(fact, items[:FACTS])), max(len(items) - FACTS, 0))
+    return Section(heading, tuple(Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS) for text in items))
 
 
 def presence(root: Path) -> Callable[[str], str | None]:

@@ -58,7 +58,8 @@ class Format:
     Attributes:
         name: its name, as in its record.
         deviations: what `holdfast doctor` makes of a file that deviates from the schema: people may keep one by hand.
-        reports_all: whether `findings` has unreadable files and warnings of workflows, too, because it repairs them.
+        reports_all: whether `findings` has the warnings of workflows, too, because it repairs what they are about.
+        takes_total: whether a new workflow may have more phases than it names.
         clears_finished: whether the file of a finished workflow goes to the archive, so that `done` finishes what a
             hand or a crash left.
         takes_evidence: whether it has `record_evidence`, which costs a look at the transcript.
@@ -70,6 +71,7 @@ class Format:
     name: str
     deviations: Level = "notice"
     reports_all = False
+    takes_total = False
     clears_finished = False
     takes_evidence = False
     locks_files = False

@@ -24,6 +24,7 @@ _EMPHASIS = ("***", "**", "*", "__", "_", "`")
 _ENTRY = re.compile(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
 _LABEL = re.compile(r"[\W_]*(?:\d{1,3}[.)]\s+)?[*_`]{0,3}(?P<words>\w[^:]{0,200}?)[*_`]{0,3}\s*:(?=[\s*_`]|$)")
 _WORD = re.compile(r"\w+")
+_MARKS = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # at either end of a name
 
 
 class Line(NamedTuple):
@@ -137,24 +138,14 @@ def entries(raw: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Return text without surrounding spaces and emphasis marks; marks inside stay."""
-    start, end = _trimmed(text, 0, len(text))  # positions, because a copy per pair of marks takes quadratic time
-    while size := next((len(mark) for mark in _EMPHASIS if _wraps(mark, text, start, end)), 0):
-        start, end = _trimmed(text, start + size, end - size)
-    text = text[start:end]
+    text = text[:_LONGEST_CHARS].strip()
+    while mark := next((each for each in _EMPHASIS if _wraps(each, text)), ""):
+        text = text[len(mark) : -len(mark)].strip()
     return text[:-2].rstrip() if text.endswith("**") and text.count("**") % 2 else text
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return start and end of a part of a text without the white space around it."""
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return start, end
-
-
-def _wraps(mark: str, text: str, start: int, end: int) -> bool:
-    return end - start > 2 * len(mark) and text.startswith(mark, start) and text.endswith(mark, start, end)
+def _wraps(mark: str, text: str) -> bool:
+    return len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark)
 
 
 def _level(raw: str) -> int:
@@ -192,12 +183,7 @@ def field(raw: str) -> Field | None:
 
 def name(text: str) -> str:
     """Return text as names are compared: in lower case, with single spaces, without marks at either end."""
-    start, end = 0, len(text)
-    while start < end and not text[start].isalnum():
-        start += 1
-    while start < end and not text[end - 1].isalnum():
-        end -= 1
-    return " ".join(text[start:end].lower().split())
+    return " ".join(_MARKS.sub("", text).lower().split())
 
 
 def words(text: str) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.definitions import Library
     from holdfast.workflow.format import Detector
-    from holdfast.workflow.model import Changes, Workflow
+    from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
 Value = TypeVar("Value")
@@ -59,11 +59,6 @@ def get(name: str) -> Format:
 def libraries() -> list[Library[Any]]:
     """Return the libraries of definitions that the workflows of formats follow, such as machines of skills."""
     return [each.definitions for each in usable(formats.NAMES) if each.definitions is not None]
-
-
-def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
-    """Return changes with a note on the workflow's current phase, where its format keeps notes."""
-    return get(workflow.format).noted(workflow, changes, note)
 
 
 def reopening(workflow: Workflow) -> str:
@@ -180,13 +175,9 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
     keys = set(project.owned(session))
     if not keys:
         return []
-    found = [_read(project, name, keys) for name in (_present(project) if names is None else names)]
+    chosen = _present(project) if names is None else names
+    found = [_asked(project, name, lambda each: each.with_keys(project, keys)) for name in chosen]
     return [each for one in found for each in one.workflows if each.key in keys]
-
-
-def _read(project: Records, name: str, keys: Collection[str]) -> Found:
-    """Return a format's workflows with these keys, and others only if the format can't be read without them."""
-    return _asked(project, name, lambda each: each.with_keys(project, keys))
 
 
 def _present(project: Records) -> list[str]:

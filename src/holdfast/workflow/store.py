@@ -6,6 +6,7 @@ import copy
 import os
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import clock
@@ -22,7 +23,7 @@ from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -45,10 +46,12 @@ class FileDraft(Draft):
         notes: what to remember of the workflow there besides; None to leave it.
         keeps_notes: whether a unit has a place for what it hands over.
         failure: the status of a unit whose agent failed.
+        messages: what to tell whoever made the change.
     """
 
     keeps_notes = True
     failure: Status = "failed"
+    messages: Sequence[str] = ()
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -73,11 +76,13 @@ class FileDraft(Draft):
             return
         if unit.status == "failed" and status == "completed":
             self.move(id, "active")
+        if status == "failed":
+            self.move(id, self.failure, reason=words)
+            return
         handover = assignments.extract_result(words)[1] if status == "completed" and not unit.handover else ""
-        self.move(id, self.failure if status == "failed" else status, note=handover if self.keeps_notes else "")
-        following = self.following(id) if status == "completed" else None
-        if following is not None:
-            self.move(following.id, "active")
+        self.move(id, status, note=handover if self.keeps_notes else "")
+        if status == "completed":
+            self.begin_following(id)
 
 
 class FileFormat(Format):
@@ -125,6 +130,14 @@ class FileFormat(Format):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file, with another id than the workflow that it replaces has."""
         raise NotImplementedError
+
+    def new_id(self, prefix: str, last: Workflow | None) -> str:
+        """Return an id of the present second in UTC, but never that of the workflow that gives way (I000-17)."""
+        moment = clock.now()
+        ids = [f"{prefix}{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
+        before = "" if last is None else last.id
+        # An id slightly in the future was counted up within this second. One far in the future is a wrong clock's.
+        return ids[ids.index(before) + 1] if before in ids[:-1] else ids[0]
 
     def beside(self, start: Start) -> Start:
         """Return the values of a new workflow that are kept next to its state file, if the format has extras."""
@@ -345,10 +358,10 @@ class FileFormat(Format):
 
         error = words if status == "failed" else ""
         try:
-            now, changed, _ = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+            now, changed, draft = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
         except TransitionError as refused:
             return Judged(workflow, changed=False, remark=str(refused))
-        return Judged(now, changed)
+        return Judged(now, changed, notes=tuple(draft.messages))
 
     # Create and replace.
 

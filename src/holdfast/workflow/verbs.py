@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import TransitionError, command_line
 from holdfast.files.lock import locked
+from holdfast.formats import RECORDS
 from holdfast.workflow import names, registry, statefile
 from holdfast.workflow.model import Phase, Step
 from holdfast.workflow.wording import one_line, quoted
@@ -162,7 +162,11 @@ def start(project: Records, format: str, start: Start) -> Workflow:
     """
     if not start.title.strip() or not all(title.strip() for title, _ in start.phases):
         raise TransitionError('a workflow and each of its phases needs a title: `holdfast start "What you work on"`')
-    return registry.get(format).start(project, start)
+    adapter = registry.get(format)
+    if not adapter.takes_total and start.total not in (None, len(start.phases)):
+        unit = RECORDS[format].UNIT
+        raise TransitionError(f"a workflow of {format} lists each {unit}; name them with --phase instead of --total")
+    return adapter.start(project, start)
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
@@ -175,7 +179,7 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
     current = None if workflow.current is None else numbered(workflow, workflow.current)
     completed = current.id if current and current.status == "completed" else ""
     return registry.get(workflow.format).change(
-        project, workflow, partial(_begin_next, completed=completed), why="begin"
+        project, workflow, lambda draft: draft.begin_following(completed), why="begin"
     )
 
 
@@ -235,7 +239,7 @@ def done(
         if draft.all_completed():
             draft.end(early=False)
         else:
-            _begin_next(draft, target.id)
+            draft.begin_following(target.id)
 
     if everything:
         return _ended(project, workflow, end, lambda now: replace(now, status="completed"), "done")
@@ -281,7 +285,7 @@ def _update_phase(draft: Draft, phase: Phase, status: Status | None, changes: Ch
     if status is not None:
         draft.move(phase.id, status, note=note if status == "completed" else "", reason=changes.error)
         if status == "completed" and draft.advances:
-            _begin_next(draft, phase.id)
+            draft.begin_following(phase.id)
     if changes.phase:
         draft.rename(phase.id, changes.phase)
     handover = None if status == "completed" else changes.handover
@@ -351,9 +355,3 @@ def undoing(workflow: Workflow, phase: Phase) -> str:
 
 def _unique(workflow: Workflow, phase: Phase) -> bool:
     return [each.title for each in workflow.phases].count(phase.title) == 1
-
-
-def _begin_next(draft: Draft, completed: str) -> None:
-    following = draft.following(completed)
-    if following is not None:
-        draft.move(following.id, "active")

@@ -85,7 +85,7 @@ def test_a_broken_file_gets_its_last_content_back(root: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:400])
 
-    assert "last good content" in doctor(root, "--fix")
+    assert "its last content is put back" in doctor(root, "--fix")
 
     assert path.read_bytes() == raw
     assert [each.read_bytes() for each in path.parent.glob("*.corrupt-*")] == [raw[:400]]

@@ -68,7 +68,7 @@ def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: P
     unknown.write_text('{"cut')
     problems = {each.text for each in examine("wfs", root) if each.level == "problem"}
     assert len(problems) == 2
-    assert any(".task/IMPL-1.json" in text and "--fix puts its last content back" in text for text in problems)
+    assert any(".task/IMPL-1.json" in text and "the last content Holdfast kept is used" in text for text in problems)
     assert any(".task/IMPL-3.json" in text for text in problems)
     assert len(mend("wfs", root)) >= 1
     assert json.loads(known.read_text()) == json.loads(good)

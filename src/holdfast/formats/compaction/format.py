@@ -37,6 +37,7 @@ class CompactionFormat(FileFormat):
     """Several workflows, each in a state file of its own (R001-04), which goes away when the workflow ends."""
 
     name = record.NAME
+    takes_total = True
     clears_finished = True
 
     def files(self, project: Records) -> Iterator[Path]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast import formats, log, paths
 from holdfast.formats.described import description
 from holdfast.formats.described.format import DescribedFormat
-from holdfast.formats.record import completed
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
@@ -25,10 +24,17 @@ FORMATS = definitions.Library(
 
 
 def use(root: Path) -> None:
-    """Make the described formats of a project known to this process, and those of another project unknown."""
-    found = {each.name: each.value for each in listed(root) if each.value is not None}
+    """Make the described formats of a project known to this process, and those of another project unknown.
+
+    What is wrong with a description costs that format alone.
+    """
+    try:
+        found = {each.name: each.value for each in listed(root) if each.value is not None}
+    except OSError as error:
+        log.write("warning", f"formats without code can't be listed: {error}")
+        return
     if found or formats.DESCRIBED:
-        records = {name: completed(rules.record()) for name, rules in found.items()}
+        records = {name: rules.record() for name, rules in found.items()}
         formats.describe(records, {name: DescribedFormat(rules) for name, rules in found.items()})
 
 
@@ -51,11 +57,3 @@ def listed(root: Path) -> list[Listed[Description]]:
 def reserved_names() -> set[str]:
     """Return the names that no description may have: those of other formats and of commands."""
     return {*formats.OURS, *formats.brought(), *paths.modules("commands")}
-
-
-def use_if_any(root: Path) -> None:
-    """Do as `use` does, without a fault: what is wrong with a description costs that format alone."""
-    try:
-        use(root)
-    except OSError as error:
-        log.write("warning", f"formats without code can't be listed: {error}")

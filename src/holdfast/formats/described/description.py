@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from holdfast.formats.described import fields
+from holdfast.formats.record import Record
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
@@ -22,66 +23,6 @@ _MOST = 20  # files or words of a status
 _PATTERN_LIMIT_CHARS = 200
 _CLIENTS = ("settings", "handlers", "agents", "commands", "skills", "hooks", "formats", "machines", "holdfast")
 _Word = str | int | bool
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A format without code.
-
-    Attributes:
-        name: its name, which is that of its file.
-        source: that file.
-        files: patterns of the state files, relative to the project's root; a new one goes where the first one says.
-        units: the path to the units.
-        word: the word for a unit.
-        workflow: the fields of the workflow: what they are for → their path in the file.
-        unit: the fields of a unit: what they are for → their path in the unit.
-        statuses: the words of each status; the first is the one that is written.
-        cancelled: the words of a workflow that was cancelled, for its own status.
-    """
-
-    name: str
-    source: str
-    files: tuple[str, ...]
-    units: str
-    word: str = "step"
-    workflow: Mapping[str, str] = field(default_factory=dict)
-    unit: Mapping[str, str] = field(default_factory=dict)
-    statuses: Mapping[str, tuple[_Word, ...]] = field(default_factory=dict)
-    cancelled: tuple[_Word, ...] = ()
-
-    @property
-    def agents(self) -> bool:
-        """Whether agents move its units: that takes words for one that is active, and for one that went wrong."""
-        return bool(self.statuses["active"]) and bool(self.statuses["failed"] or self.statuses["blocked"])
-
-    @property
-    def top(self) -> str:
-        """The folder that holds all files that the first pattern can mean, `.` for the root."""
-        return _before_wildcard(self.files[0].rpartition("/")[0]) or "."
-
-    @property
-    def presence(self) -> tuple[str, ...]:
-        """For each pattern, the part before its first wildcard: a project with such a file has it."""
-        return tuple(dict.fromkeys(_before_wildcard(each) for each in self.files))
-
-    def record(self) -> dict[str, Any]:
-        """Return the constants of its record."""
-        return {
-            "NAME": self.name,
-            "RANK": 1000,
-            "MODULE": "holdfast.formats.described.format",
-            "AGENTS": self.agents,
-            "UNIT": self.word,
-            "IN_ORDER": True,
-            "FINAL": ("completed",),
-            "RETRIED": ("failed",),
-            "SEVERAL": any("*" in each for each in self.files),
-            "TOP": self.top,
-            "PRESENCE": self.presence,
-            "STATES": self.files,
-            "SHARED": self.top,
-        }
 
 
 def _state_file(place: str) -> str:
@@ -128,32 +69,32 @@ class _Table(BaseModel):
 
 
 class WorkflowFields(_Table):
-    """Where a file keeps what belongs to the whole workflow."""
+    """The paths to what belongs to the whole workflow; empty for what the file doesn't have."""
 
-    title: Field_ | None = None
-    id: Field_ | None = None
-    status: Field_ | None = None
-    created: Field_ | None = None
-    reading: Field_ | None = None
-    reminders: Field_ | None = None
-    context: Field_ | None = None
+    title: Field_ = ""
+    id: Field_ = ""
+    status: Field_ = ""
+    created: Field_ = ""
+    reading: Field_ = ""
+    reminders: Field_ = ""
+    context: Field_ = ""
 
 
 class UnitFields(_Table):
-    """Where the units are, and where a unit keeps what belongs to it."""
+    """The path to the units, the word for one, and the paths in a unit; empty for what it doesn't have."""
 
     path: Annotated[str, AfterValidator(_units)]
     word: Annotated[str, Field(pattern=r"^[a-z][a-z -]{0,19}$")] = "step"
     title: Field_
-    id: Field_ | None = None
+    id: Field_ = ""
     status: Field_
-    agent: Field_ | None = None
-    note: Field_ | None = None
-    group: Field_ | None = None
+    agent: Field_ = ""
+    note: Field_ = ""
+    group: Field_ = ""
 
 
 class StatusWords(_Table):
-    """The words for each status; the first is the one that is written."""
+    """The words for each status; the first is the one that is written. `cancelled` is for the workflow's own status."""
 
     pending: Annotated[Words, Field(min_length=1)]
     active: Words = ()
@@ -161,6 +102,11 @@ class StatusWords(_Table):
     failed: Words = ()
     blocked: Words = ()
     cancelled: Words = ()
+
+    def of(self, status: Status) -> tuple[_Word, ...]:
+        """Return the words for a status; none if the format can't say it."""
+        found: tuple[_Word, ...] = getattr(self, status)
+        return found
 
     @model_validator(mode="after")
     def check_meanings(self) -> StatusWords:
@@ -172,7 +118,7 @@ class StatusWords(_Table):
 
 
 class DescriptionFile(_Table):
-    """The file `formats/NAME.toml`."""
+    """The file `formats/NAME.toml`. `files` are patterns relative to the root; a new file goes where the first says."""
 
     files: Annotated[
         tuple[Annotated[str, AfterValidator(_state_file)], ...],
@@ -183,6 +129,48 @@ class DescriptionFile(_Table):
     workflow: WorkflowFields = WorkflowFields()
     units: UnitFields
     statuses: StatusWords
+
+
+class Description(DescriptionFile):
+    """A format without code: what its file says, and which file that is.
+
+    Attributes:
+        name: its name, which is that of its file.
+        source: that file.
+    """
+
+    name: str
+    source: str
+
+    @property
+    def agents(self) -> bool:
+        """Whether agents move its units: that takes words for one that is active, and for one that went wrong."""
+        return bool(self.statuses.active) and bool(self.statuses.failed or self.statuses.blocked)
+
+    @property
+    def top(self) -> str:
+        """The folder that holds all files that the first pattern can mean, `.` for the root."""
+        return _before_wildcard(self.files[0].rpartition("/")[0])
+
+    @property
+    def presence(self) -> tuple[str, ...]:
+        """For each pattern, the part before its first wildcard: a project with such a file has it."""
+        return tuple(dict.fromkeys(_before_wildcard(each) for each in self.files))
+
+    def record(self) -> Record:
+        """Return its record."""
+        return Record(
+            NAME=self.name,
+            RANK=1000,
+            MODULE="holdfast.formats.described.format",
+            AGENTS=self.agents,
+            UNIT=self.units.word,
+            SEVERAL=any("*" in each for each in self.files),
+            TOP=self.top,
+            PRESENCE=self.presence,
+            STATES=self.files,
+            SHARED=self.top,
+        )
 
 
 def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
@@ -197,20 +185,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
         ConfigError: a key is unknown, missing or has another type, or a file's place can't be used.
     """
     found = definitions.checked(DescriptionFile, data, source, "format")
-    statuses = found.statuses.model_dump()
-    cancelled = statuses.pop("cancelled")
-    unit = found.units.model_dump(exclude={"path", "word"}, exclude_none=True)
-    return Description(
-        name,
-        source,
-        found.files,
-        found.units.path,
-        found.units.word,
-        found.workflow.model_dump(exclude_none=True),
-        unit,
-        statuses,
-        cancelled,
-    )
+    return Description.model_construct(name=name, source=source, **dict(found))
 
 
 def misplaced(place: str) -> str:
@@ -236,7 +211,7 @@ def meaning(description: Description, value: Any) -> Status | None:
     """Return the status that a value in a file means; None if the description has no such word. Nothing is pending."""
     if value is None:
         return "pending"
-    return next((each for each in STATUSES if among(description.statuses[each], value)), None)
+    return next((each for each in STATUSES if among(description.statuses.of(each), value)), None)
 
 
 def among(words: tuple[_Word, ...], value: Any) -> bool:
@@ -253,9 +228,4 @@ def _meaning(value: Any) -> tuple[str, str]:
 
 
 def _before_wildcard(pattern: str) -> str:
-    way: list[str] = []
-    for part in pattern.split("/"):
-        if "*" in part:
-            return "/".join(way) or "."
-        way.append(part)
-    return pattern
+    return "/".join(takewhile(lambda part: "*" not in part, pattern.split("/"))) or "."

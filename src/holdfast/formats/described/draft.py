@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import TransitionError, command_line
 from holdfast.formats.described import fields, view
-from holdfast.formats.described.description import meaning
+from holdfast.formats.described.description import STATUSES, meaning
 from holdfast.workflow import values
 from holdfast.workflow.model import Changes
 from holdfast.workflow.store import FileDraft
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.formats.described.description import Description
-    from holdfast.formats.described.view import Unit
     from holdfast.workflow.model import Phase, Start, Status
 
 _KEPT_BESIDE = {"reading": "required reading", "reminders": "reminders", "context": "context"}
@@ -29,20 +28,20 @@ def fresh(rules: Description, start: Start, id_: str) -> dict[str, Any]:
     entries: list[dict[str, Any]] = []
     for number, (title, agent) in enumerate(start.phases, 1):
         entry: dict[str, Any] = {}
-        if field := rules.unit.get("id", ""):
-            fields.put(entry, field, f"{rules.word.replace(' ', '_')}_{number}")
-        fields.put(entry, rules.unit["title"], title)
-        fields.put(entry, rules.unit["status"], rules.statuses["pending"][0])
+        if field := rules.units.id:
+            fields.put(entry, field, f"{rules.units.word.replace(' ', '_')}_{number}")
+        fields.put(entry, rules.units.title, title)
+        fields.put(entry, rules.units.status, rules.statuses.pending[0])
         if agent:
-            fields.put(entry, rules.unit["agent"], agent)
+            fields.put(entry, rules.units.agent, agent)
         entries.append(entry)
     data: dict[str, Any] = {}
     known = {"id": id_, "title": start.title, "created": clock.stamp()}
     for name, value in known.items():
-        if rules.workflow.get(name):
-            fields.put(data, rules.workflow[name], value)
-    group = rules.unit.get("group", "")
-    built = fields.build(rules.units, entries, titled=(group, start.title) if group else None)
+        if field := getattr(rules.workflow, name):
+            fields.put(data, field, value)
+    group = rules.units.group
+    built = fields.build(rules.units.path, entries, titled=(group, start.title) if group else None)
     for key, value in built.items():
         inner = isinstance(data.get(key), dict) and isinstance(value, dict)
         data[key] = {**data[key], **value} if inner else value
@@ -58,9 +57,9 @@ class DescribedDraft(FileDraft):
     def __init__(self, rules: Description, data: dict[str, Any]) -> None:
         super().__init__(data)
         self.rules = rules
-        self.unit_word = rules.word
-        self.keeps_notes = "note" in rules.unit
-        self.failure = "failed" if rules.statuses["failed"] else "blocked"
+        self.unit_word = rules.units.word
+        self.keeps_notes = bool(rules.units.note)
+        self.failure = "failed" if rules.statuses.failed else "blocked"
         self._before = copy.deepcopy(data)
 
     def content(self) -> dict[str, Any]:
@@ -84,8 +83,8 @@ class DescribedDraft(FileDraft):
 
     def cancel(self, reason: str) -> None:
         """Write the workflow's own word for being cancelled, if there is one; else nothing changes."""
-        if self.rules.cancelled and self.rules.workflow.get("status"):
-            self._put(self.data, self.rules.workflow["status"], self.rules.cancelled[0])
+        if self.rules.statuses.cancelled and self.rules.workflow.status:
+            self._put(self.data, self.rules.workflow.status, self.rules.statuses.cancelled[0])
 
     def add(self, changes: Changes) -> None:
         """Add reading, reminders and context to their fields. Refuses what the format has no field for."""
@@ -103,7 +102,7 @@ class DescribedDraft(FileDraft):
 
     def rename(self, id: str, title: str) -> None:
         """Give a unit another title."""
-        self._put(self._entry(id), self.rules.unit["title"], title)
+        self._put(self._entry(id), self.rules.units.title, title)
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         """Write what a unit hands over into its field for notes."""
@@ -113,7 +112,7 @@ class DescribedDraft(FileDraft):
 
     def settle(self) -> None:
         """Let the workflow's own status, if the file has one, follow from those of its units."""
-        rules, path = self.rules, self.rules.workflow.get("status", "")
+        rules, path = self.rules, self.rules.workflow.status
         if not path or view.is_cancelled(rules, self.data):
             return
         phases = self.units()
@@ -123,7 +122,7 @@ class DescribedDraft(FileDraft):
         elif any(each.status != "pending" for each in phases):
             now = view.current(phases)
             wanted = "active" if now is None or now.status == "pending" else now.status
-        words = rules.statuses[wanted] or rules.statuses["pending"]
+        words = rules.statuses.of(wanted) or rules.statuses.pending
         before = fields.get(self.data, path)
         if before is None or meaning(rules, before) != meaning(rules, words[0]):
             self._put(self.data, path, words[0])
@@ -137,23 +136,23 @@ class DescribedDraft(FileDraft):
         rules, phase = self.rules, self.unit(id)
         if phase.status == status:
             return
-        words = rules.statuses[status]
+        words = rules.statuses.of(status)
         if not words and status == "active":
             first = view.current(self.units())
             if phase.status == "pending" and (first is None or first.id != id):
-                self.refuse(f"the first {rules.word} that is left is the active one; {rules.name} has no word")
-            words = rules.statuses["pending"]
+                self.refuse(f"the first {rules.units.word} that is left is the active one; {rules.name} has no word")
+            words = rules.statuses.pending
         if not words:
-            known = ", ".join(each for each, value in rules.statuses.items() if value)
+            known = ", ".join(each for each in STATUSES if rules.statuses.of(each))
             self.refuse(f"{rules.name} has no word for {status}; it has words for {known}")
-        self._put(self._entry(id), rules.unit["status"], words[0])
+        self._put(self._entry(id), rules.units.status, words[0])
 
     def _note(self, id: str, text: str, *, instead: bool = False) -> None:
         """Add a note to a unit's field: to a list as a member, to a text as a line."""
         note = text.strip()
         if not note:
             return
-        path = self.rules.unit.get("note", "")
+        path = self.rules.units.note
         if not path:
             source = self.rules.source
             self.refuse(f"{self.rules.name} keeps no notes; units.note in {source} would name a field for them")
@@ -168,11 +167,10 @@ class DescribedDraft(FileDraft):
     def _entry(self, id: str) -> dict[str, Any]:
         """Return the object of the unit with this id. Raises TransitionError if there is none by now."""
         self.unit(id)
-        found: Unit = next(each for each in view.units(self.rules, self.data, []) if each.phase.id == id)
-        return fields.at(self.data, found.member.keys)
+        return next(each.data for each in view.units(self.rules, self.data, []) if each.phase.id == id)
 
     def _field(self, name: str) -> str:
-        path = self.rules.workflow.get(name, "")
+        path: str = getattr(self.rules.workflow, name)
         if not path:
             reason = f"{self.rules.name} keeps no {_KEPT_BESIDE[name]}"
             self.refuse(f"{reason}; workflow.{name} in {self.rules.source} would name a field")

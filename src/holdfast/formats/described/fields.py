@@ -72,19 +72,11 @@ def members(data: Mapping[str, Any], path: str) -> list[Member]:
     return [Member(keys, each) for keys, each in _walk(data, parts(path), ()) if isinstance(each, dict)]
 
 
-def at(data: dict[str, Any], keys: tuple[str | int, ...]) -> dict[str, Any]:
-    """Return the object that the keys of a `Member` lead to."""
-    found: Any = data
-    for key in keys:
-        found = found[key]
-    return dict(found) if not isinstance(found, dict) else found
-
-
 def build(path: str, entries: list[dict[str, Any]], *, titled: tuple[str, str] | None = None) -> dict[str, Any]:
     """Return a new object in which a path leads to these entries, in as few enclosing members as possible.
 
     Args:
-        path: the path.
+        path: the path, which begins with a key.
         entries: what it leads to.
         titled: the field and the text by which enclosing members are named; None for nothing.
     """
@@ -96,9 +88,7 @@ def build(path: str, entries: list[dict[str, Any]], *, titled: tuple[str, str] |
             inner = [named] if key == _LIST else {"1": named}
         else:
             inner = {key: inner}
-    if not isinstance(inner, dict):
-        raise TypeError(f"{path} leads to no member of an object")
-    return inner
+    return dict(inner)
 
 
 def _walk(data: Any, keys: list[str], way: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

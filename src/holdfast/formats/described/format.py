@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
 from holdfast.errors import SchemaMismatch, TransitionError
 from holdfast.formats.described import description as descriptions
 from holdfast.formats.described import view
@@ -56,10 +54,6 @@ class DescribedFormat(FileFormat):
         keepers = places.keepers(project.root, path)
         return keepers[:1] == [self.name] and not descriptions.misplaced(path.relative_to(project.root).as_posix())
 
-    def folder(self, project: Records) -> Path:
-        """Return the folder whose lock is held while a file changes."""
-        return project.root / self.rules.top
-
     def check(self, file: StateFile) -> None:
         """Raise SchemaMismatch if a file that was read isn't of this format."""
         view.check(self.rules, file.path, file.data)
@@ -76,14 +70,10 @@ class DescribedFormat(FileFormat):
         """Start a workflow in a file of its own; nothing begins yet. Raises TransitionError for what it can't keep."""
         rules = self.rules
         if not start.phases:
-            raise TransitionError(f'{rules.name} needs at least one {rules.word}: --phase "TITLE"')
-        if start.total not in (None, len(start.phases)):
-            raise TransitionError(
-                f"{rules.name} has the {rules.word}s it lists; name each with --phase, without --total"
-            )
+            raise TransitionError(f'{rules.name} needs at least one {rules.units.word}: --phase "TITLE"')
         if start.kind:
             raise TransitionError(f"{rules.name} keeps no type; leave --type out")
-        if any(agent for _, agent in start.phases) and "agent" not in rules.unit:
+        if any(agent for _, agent in start.phases) and not rules.units.agent:
             raise TransitionError(f"{rules.name} keeps no agents; units.agent in {rules.source} would name a field")
         return super().start(project, start)
 
@@ -111,22 +101,14 @@ class DescribedFormat(FileFormat):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: what is described and nothing else, and an id that isn't the last one's."""
         rules = self.rules
-        data = fresh(rules, start, self._new_id(last))
+        data = fresh(rules, start, self.new_id(f"{self.name}_", last))
         if last is not None and last.finished and view.identity(rules, data, path) == last.id:
             text = f"{last.place} holds a finished workflow, which can't be told apart from a new one"
             raise TransitionError(f"{text}; name a field for it with workflow.id in {rules.source}, or move it away")
         return data
 
-    def _new_id(self, last: Workflow | None) -> str:
-        moment = clock.now()
-        while True:
-            id_ = f"{self.name}_{clock.file_stamp(moment)}"
-            if last is None or id_ != last.id:
-                return id_
-            moment += timedelta(seconds=1)
-
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current unit: in its field for notes, else in the context."""
-        if "note" not in self.rules.unit and "context" in self.rules.workflow:
+        if not self.rules.units.note and self.rules.workflow.context:
             return changes.with_note(workflow, note)
         return changes.with_handover(workflow, note)

@@ -25,45 +25,45 @@ _STOPPED = ("failed", "blocked")
 
 
 class Unit(NamedTuple):
-    """A unit of a file: where its object is, and what it says."""
+    """A unit of a file: its object there, and what it says."""
 
-    member: Member
+    data: dict[str, Any]
     phase: Phase
 
 
 def check(rules: Description, path: Path, data: Mapping[str, Any]) -> None:
     """Raise SchemaMismatch unless a file is of a format: at least one of its units has a title or a known status."""
-    for each in fields.members(data, rules.units):
-        title, status = fields.get(each.data, rules.unit["title"]), fields.get(each.data, rules.unit["status"])
+    for each in fields.members(data, rules.units.path):
+        title, status = fields.get(each.data, rules.units.title), fields.get(each.data, rules.units.status)
         if isinstance(title, str) or (status is not None and described.meaning(rules, status)):
             return
-    raise SchemaMismatch(path, f"isn't a file of {rules.name} (nothing at {rules.units}); it is left alone")
+    raise SchemaMismatch(path, f"isn't a file of {rules.name} (nothing at {rules.units.path}); it is left alone")
 
 
 def units(rules: Description, data: Mapping[str, Any], warnings: list[str]) -> list[Unit]:
     """Return the units of a file, in its order; what can't be understood gives a warning."""
     found: list[Unit] = []
     known: set[str] = set()
-    written = [_status(rules, each, warnings) for each in fields.members(data, rules.units)]
+    written = [_status(rules, each, warnings) for each in fields.members(data, rules.units.path)]
     statuses = _with_active(rules, written)
-    for number, (each, status) in enumerate(zip(fields.members(data, rules.units), statuses, strict=True), 1):
-        usual = f"{rules.word.replace(' ', '_')}_{number}"
-        name = _said(each, rules.unit.get("id", "")).strip()
+    for number, (each, status) in enumerate(zip(fields.members(data, rules.units.path), statuses, strict=True), 1):
+        usual = f"{rules.units.word.replace(' ', '_')}_{number}"
+        name = _said(each, rules.units.id).strip()
         if not name or names.holds_secret(name):
             name = usual
         if name in known:
-            warnings.append(f'"{rules.unit["id"]}" is "{name}" in two {rules.word}s')
+            warnings.append(f'"{rules.units.id}" is "{name}" in two {rules.units.word}s')
             name = usual
         known.add(name)
         phase = Phase(
             id=name,
             number=number,
-            title=_said(each, rules.unit["title"]).strip() or f"{rules.word.capitalize()} {number}",
+            title=_said(each, rules.units.title).strip() or f"{rules.units.word.capitalize()} {number}",
             status=status,
-            agent=_said(each, rules.unit.get("agent", "")).strip(),
-            handover=_note(fields.get(each.data, rules.unit.get("note", ""))),
+            agent=_said(each, rules.units.agent).strip(),
+            handover=_note(fields.get(each.data, rules.units.note)),
         )
-        found.append(Unit(each, phase))
+        found.append(Unit(each.data, phase))
     return found
 
 
@@ -75,8 +75,8 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
     where = rules.workflow
     cancelled = is_cancelled(rules, data)
     status: Status = "failed" if cancelled else _whole(rules, data, phases, warnings)
-    context = fields.get(data, where.get("context", ""))
-    title = values.text(fields.get(data, where.get("title", "")))
+    context = fields.get(data, where.context)
+    title = values.text(fields.get(data, where.title))
     return Workflow.of(
         file.document,
         root=project.root,
@@ -87,10 +87,10 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
         status=status,
         phases=phases,
         current=current(phases),
-        reading=values.entries(fields.get(data, where.get("reading", "")), where.get("reading", ""), warnings),
-        reminders=values.texts(fields.get(data, where.get("reminders", "")), where.get("reminders", ""), warnings),
-        context=values.mapping(context, where.get("context", ""), warnings),
-        created_at=values.text(fields.get(data, where.get("created", ""))),
+        reading=values.entries(fields.get(data, where.reading), where.reading, warnings),
+        reminders=values.texts(fields.get(data, where.reminders), where.reminders, warnings),
+        context=values.mapping(context, where.context, warnings),
+        created_at=values.text(fields.get(data, where.created)),
         warnings=warnings,
         abandoned=cancelled,
     )
@@ -98,12 +98,12 @@ def workflow(project: Records, rules: Description, file: StateFile) -> Workflow:
 
 def is_cancelled(rules: Description, data: Mapping[str, Any]) -> bool:
     """Return whether the workflow's own status is one of the format's words for cancelled."""
-    return described.among(rules.cancelled, fields.get(data, rules.workflow.get("status", "")))
+    return described.among(rules.statuses.cancelled, fields.get(data, rules.workflow.status))
 
 
 def identity(rules: Description, data: Mapping[str, Any], path: Path) -> str:
     """Return the id of the workflow in a file: what its field says, else the file's name."""
-    return values.text(fields.get(data, rules.workflow.get("id", ""))).strip() or path.stem
+    return values.text(fields.get(data, rules.workflow.id)).strip() or path.stem
 
 
 def current(phases: Sequence[Phase]) -> Phase | None:
@@ -119,17 +119,17 @@ def current(phases: Sequence[Phase]) -> Phase | None:
 
 
 def _status(rules: Description, member: Member, warnings: list[str]) -> Status:
-    value = fields.get(member.data, rules.unit["status"])
+    value = fields.get(member.data, rules.units.status)
     found = described.meaning(rules, value)
     if found is None:
         place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in member.keys).lstrip(".")
-        warnings.append(f'"{place}.{rules.unit["status"]}" is {values.text(value)!r}, for which there is no status')
+        warnings.append(f'"{place}.{rules.units.status}" is {values.text(value)!r}, for which there is no status')
     return found or "pending"
 
 
 def _with_active(rules: Description, statuses: list[Status]) -> list[Status]:
     """Return the statuses; where no word says what is active, that is the first that is left."""
-    if not rules.statuses["active"] and "active" not in statuses:
+    if not rules.statuses.active and "active" not in statuses:
         first = next((number for number, each in enumerate(statuses) if each != "completed"), None)
         if first is not None and statuses[first] == "pending":
             return [*statuses[:first], "active", *statuses[first + 1 :]]
@@ -137,14 +137,14 @@ def _with_active(rules: Description, statuses: list[Status]) -> list[Status]:
 
 
 def _whole(rules: Description, data: Mapping[str, Any], phases: Sequence[Phase], warnings: list[str]) -> Status:
-    value = fields.get(data, rules.workflow.get("status", ""))
+    value = fields.get(data, rules.workflow.status)
     found, open_ = described.meaning(rules, value), [each.id for each in phases if each.status != "completed"]
     if not open_:
         return "completed"
     if value is not None and found is None:
-        warnings.append(f'"{rules.workflow["status"]}" is {values.text(value)!r}, for which there is no status')
+        warnings.append(f'"{rules.workflow.status}" is {values.text(value)!r}, for which there is no status')
     if value is not None and found == "completed":
-        warnings.append(f'"{rules.workflow["status"]}" says completed, but {", ".join(open_[:5])} is not')
+        warnings.append(f'"{rules.workflow.status}" says completed, but {", ".join(open_[:5])} is not')
     now = current(phases)
     return now.status if now and now.status != "pending" else "active" if now else "pending"
 

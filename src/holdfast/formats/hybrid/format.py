@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log
+from holdfast import log
 from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.files import access
 from holdfast.files.lock import locked
@@ -47,10 +46,6 @@ class HybridFormat(FileFormat):
         """Return the one state file (R000-01)."""
         return [project.root / schema.FILE]
 
-    def folder(self, project: Records) -> Path:
-        """Return the folder of the state file."""
-        return (project.root / schema.FILE).parent
-
     def check(self, file: StateFile) -> None:
         """Raise SchemaMismatch if a file that was read isn't of this format (I000-20)."""
         schema.check(file.path, file.data)
@@ -85,16 +80,8 @@ class HybridFormat(FileFormat):
         return replace(workflow, warnings=(*workflow.warnings, warning))
 
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
-        """Return the content of a new file.
-
-        Its id is `wf_` with the present date and time in UTC (R000-03), but never the last workflow's (I000-17).
-        """
-        moment = clock.now()
-        ids = [f"wf_{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
-        before = "" if last is None else last.id
-        # An id slightly in the future was counted up within this second. One far in the future is a wrong clock's.
-        id_ = ids[ids.index(before) + 1] if before in ids[:-1] else ids[0]
-        return schema.fresh(id_, start.title, start.phases)
+        """Return the content of a new file. Its id is `wf_` with the present date and time in UTC (R000-03)."""
+        return schema.fresh(self.new_id("wf_", last), start.title, start.phases)
 
     def identity(self, data: dict[str, Any], path: Path) -> str:
         """Return the id of the workflow in a content."""
@@ -200,14 +187,21 @@ class HybridDraft(FileDraft):
 
     def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
         """Give a phase a status, because of a person."""
-        moves.move(self.data, self.index(id), status, handover=note, advance=False)
+        moves.move(self.data, self.index(id), status, handover=note)
         self.notes = {}
 
     def judge(self, id: str, status: Status, words: str) -> None:
         """Give a phase a status, because of its agent."""
+        before = self.unit(id)
         deliverables, handover = assignments.extract_result(words) if status == "completed" else ((), "")
         moves.move(self.data, self.index(id), status, deliverables=deliverables, handover=handover, by="hook")
         self.notes = {}
+        self.advance(before)
+
+    def advance(self, before: Phase) -> None:
+        """Begin the next phase if one was completed (R000-35), which was different `before`."""
+        if before.status != "completed" and self.unit(before.id).status == "completed":
+            self.begin_following(before.id)
 
     def reopen(self, id: str) -> None:
         """Make a completed or failed phase active again."""

@@ -63,9 +63,12 @@ def update_phase_status(
     handover = context_for_next or context or ""
 
     def edit(draft: HybridDraft) -> None:
-        index = draft.index(phase_id)
-        moves.move(draft.data, index, status, deliverables=deliverables or (), handover=handover, advance=advance)
-        moves.check_error(draft.data, index, error)
+        before = draft.unit(phase_id)
+        moves.move(draft.data, draft.index(phase_id), status, deliverables=deliverables or (), handover=handover)
+        if advance:
+            draft.advance(before)
+        if error and draft.unit(before.id).status != "failed":
+            draft.refuse("only a failed phase has an error; add --status failed")
 
     project = _project(root)
     workflow = _workflow(project, workflow_id)

@@ -32,7 +32,6 @@ def move(
     *,
     deliverables: Sequence[str] = (),
     handover: str = "",
-    advance: bool = True,
     by: Mover = "person",
 ) -> None:
     """Change a phase of `data` in place (R000-14), and what follows from it.
@@ -53,7 +52,7 @@ def move(
     _write(phase, deliverables, handover, only_empty=by == "hook" or status == old)
     if status is not None and status != old:
         phase["status"] = status
-        _settle(data, index, advance)
+        _settle(data, index)
 
 
 def reopen(data: dict[str, Any], index: int) -> None:
@@ -66,13 +65,7 @@ def reopen(data: dict[str, Any], index: int) -> None:
         if _statuses(data)[other] == "active":
             opened(data, other)["status"] = "pending"
     phase["status"] = "active"
-    _settle(data, index, advance=False)
-
-
-def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
-    """Raise TransitionError for the error text of a phase that did not fail, because nobody would ever see it."""
-    if error and (index is None or _statuses(data)[index] != "failed"):
-        raise TransitionError("only a failed phase has an error; add --status failed")
+    _settle(data, index)
 
 
 def finish(data: dict[str, Any]) -> None:
@@ -177,30 +170,17 @@ def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *,
         phase["context_for_next"] = handover
 
 
-def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
+def _settle(data: dict[str, Any], index: int) -> None:
     """Set the workflow's status (R000-13) and current phase (R000-06) after a phase moved.
 
-    After a completed phase the next one becomes active (R000-35), unless `advance` is false (I000-7). After the last
-    one the workflow is completed. A failed phase fails the workflow at once (I000-9).
+    After the last one the workflow is completed. A failed phase fails the workflow at once (I000-9).
     """
     if settle(data):
         return
-    statuses, phases = _statuses(data), data["phases"]
+    statuses = _statuses(data)
     data["status"] = "failed" if "failed" in statuses else "active"
-    following = _following(statuses, index) if advance and statuses[index] == "completed" else None
-    if following is not None:
-        opened(data, following)["status"] = "active"
-        data["current_phase"] = phases[following]["id"]
-    elif statuses[index] != "completed" or data.get("current_phase") is None:
+    if statuses[index] != "completed" or data.get("current_phase") is None:
         running = (
             statuses.index("active") if "active" in statuses else index
         )  # it may have failed while another was active
-        data["current_phase"] = phases[running]["id"]
-
-
-def _following(statuses: list[Status], index: int) -> int | None:
-    """Return the phase to start after a completed one: the next pending one, else an earlier one that was skipped."""
-    if "active" in statuses or "failed" in statuses:
-        return None
-    order = [*range(index + 1, len(statuses)), *range(index)]
-    return next((number for number in order if statuses[number] == "pending"), None)
+        data["current_phase"] = data["phases"][running]["id"]

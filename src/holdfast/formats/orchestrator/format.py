@@ -26,7 +26,7 @@ from holdfast.formats.orchestrator import (
 from holdfast.formats.orchestrator.run import REVIEWER, stamp
 from holdfast.workflow import assignments, extras, statefile
 from holdfast.workflow.findings import Finding, aside, notice
-from holdfast.workflow.model import Brief, Foreign, Judged, Step
+from holdfast.workflow.model import Brief, Foreign, Step
 from holdfast.workflow.store import FileDraft, FileFormat
 
 if TYPE_CHECKING:
@@ -100,8 +100,6 @@ class OrchestratorFormat(FileFormat):
     def start(self, project: Records, start: Start) -> Workflow:
         """Begin a run of the document TITLE, or of the phases, for which a task document is written."""
         path = schema.state_path(project.root)
-        if start.total not in (None, len(start.phases)):
-            raise TransitionError("a run has exactly the tasks that you name; leave out --total")
         with locked(self.folder(project)):
             workflow = super().start(project, start)
             run = view.open_run(project, self.load(project, path))
@@ -232,15 +230,6 @@ class OrchestratorFormat(FileFormat):
         """Return the task an agent was launched for; None for an agent that looks after the run."""
         return None if supervision.overseer(agent) else assignments.match_phase(workflow, text, agent)
 
-    def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-        """Move a task because of its agent. A hook never completes the run: the last task makes it `reviewing`."""
-        error = words if status == "failed" else ""
-        why = f"{phase_id} {status}"
-        now, changed, draft = self.edit(
-            project, workflow, lambda draft: draft.judge(phase_id, status, words), why=why, error=error
-        )
-        return Judged(now, changed, "", tuple(draft.run.messages))
-
     def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
         """List an agent that looks after the run. A checkpoint is written before the outer review (R003-33)."""
         type_ = supervision.overseer(agent)
@@ -343,6 +332,7 @@ class RunDraft(FileDraft):
         self.project = project
         self.run = run.copy()
         super().__init__(self.run.data)
+        self.messages = self.run.messages
         self.snapshot = ""
         self._before = deepcopy(self.data)
 
@@ -375,7 +365,10 @@ class RunDraft(FileDraft):
             self.refuse("a task that ended doesn't become pending again")
 
     def judge(self, id: str, status: Status, words: str) -> None:
-        """Give a task a status, because of its agent. What it delivers and hands over is read from its words."""
+        """Give a task a status, because of its agent. What it delivers and hands over is read from its words.
+
+        A hook never completes the run: the last task makes it `reviewing`.
+        """
         run, task = self.run, self.run.task(id)
         if run.terminal or (task.status == "completed" and status != "completed"):
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import moves, schema
 from holdfast.formats.orchestrator.run import REVIEWER, SUPERVISOR
 from holdfast.workflow import assignments, values
@@ -38,7 +37,6 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
         conflict: what was found; None if all was well.
 
     Raises:
-        HoldfastError: the resolution is empty.
         TransitionError: the run is over.
     """
     moves.ensure_open(run)
@@ -46,8 +44,6 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
     counted = [] if run.note(task).pop(_LAUNCHED, False) else ["checks_performed"]
     supervisor["last_check"] = run.stamp
     if conflict is not None:
-        if not conflict.resolution.strip():
-            raise HoldfastError("a conflict needs a resolution: say what was done about it")
         counted.append("conflicts_detected")
         counted += {"auto_fix": ["auto_fixes_applied"], "re_plan": ["re_plans_triggered"]}.get(conflict.action, [])
         intervention = {

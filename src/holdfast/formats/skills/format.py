@@ -29,7 +29,7 @@ from holdfast.formats.skills import (
     view,
 )
 from holdfast.formats.skills.schema import State, status_of, task_number
-from holdfast.workflow import assignments, names, statefile, values
+from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Brief, Changes, Restored, Start, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import capitalized
@@ -309,20 +309,12 @@ class SkillsDraft(FileDraft):
             moves.complete_unit(self.state, id)
 
     def judge(self, id: str, status: Status, words: str) -> None:
-        """Move a phase or task because of its agent: a failed one is blocked, and what can't move stays as it is.
+        """Move a phase or task because of its agent, unless the workflow is blocked or over.
 
         A hook never completes the workflow. If all is completed, that is left to whoever works on it.
         """
-        if self.state.status != "in_progress" or status_of(self.state.unit(id)) == "completed":
-            return
-        if status == "active":
-            moves.begin_unit(self.state, id)
-        elif status == "completed":
-            moves.complete_unit(self.state, id)
-            self._note(id, assignments.extract_result(words)[1])
-            moves.begin_next(self.state)
-        else:
-            moves.block_unit(self.state, id, words)
+        if self.state.status == "in_progress":
+            super().judge(id, status, words)
 
     def reopen(self, id: str) -> None:
         """Make a completed phase or task active again."""

@@ -193,11 +193,10 @@ def get(root: Path, skill: str) -> Machine:
     found = MACHINES.first(root, skill)
     if found is not None:
         return found
-    if waiting := MACHINES.waiting(root, skill):
-        raise TransitionError(
-            f"{waiting} is not trusted; read it, then run `{definitions.trusting(MACHINES.kind, skill)}`"
-        )
-    known = sorted({each.name for each in MACHINES.listed(root) if each.value})
+    files = MACHINES.listed(root)
+    if waiting := next((each for each in files if each.name == skill and not each.trusted), None):
+        raise TransitionError(waiting.reason)
+    known = sorted({each.name for each in files if each.value})
     raise TransitionError(
         f"{missing(f'machine {skill!r}', known)}. Describe one in "
         f"{definitions.user_folder(MACHINES.kind) / 'NAME.toml'}, or name its phases with --phase"

@@ -261,13 +261,6 @@ def due(state: State) -> str:
     return next((unit for unit in (*following, *order) if statuses[unit] != "completed"), "")
 
 
-def begin_next(state: State) -> None:
-    """Begin the unit that is due, unless one is in progress or blocked."""
-    unit = due(state)
-    if unit and status_of(state.unit(unit)) not in ("in_progress", "blocked"):
-        begin_unit(state, unit)
-
-
 def _open_tasks(state: State) -> list[int]:
     return [number for number, each in enumerate(state.tasks, 1) if status_of(each) != "completed"]
 

@@ -53,8 +53,6 @@ def plan(root: Path, start: Start) -> Plan:
         ConfigError: the machine's file describes none.
     """
     phases = tuple(title for title, _ in start.phases)
-    if start.total not in (None, len(phases)):
-        raise TransitionError("a skill's workflow has the phases it lists; give --phase for each instead of --total")
     if not (start.kind or phases):
         raise TransitionError("a skill's workflow needs a type that is a skill, such as dev, or phases of its own")
     rules = _rules(root, start.kind or paths.OTHER, phases)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import StateFile
 
 FIX = "holdfast doctor --fix"
 _WHY = "doctor"  # what the versions are called that a fix writes
@@ -104,8 +104,10 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         yield from _tasks(project, folder, tasks, fixable=True)
         return
     is_open = now.standing != "completed"
-    if now.file.broken:
-        yield _broken(project, path, now.file)
+    if now.file.repairable:
+        yield from _state(project, folder, BrokenError(path, now.file.broken))
+    elif now.file.broken:
+        return  # nothing is written into a session whose state can't be read, which is reported for all formats alike
     for fault in schema.faults(schema.SessionFile, now.file.data, schema.Strict(os.path.exists, now.name)):
         text = rules.described(f"{now.name}/{paths.SESSION}", fault)
         yield notice(text, fault.remedy, code="state", path=path, field=fault.field)
@@ -144,10 +146,16 @@ def _list(project: Records, now: Session, tasks: Tree) -> Iterator[Finding]:
 
 
 def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Iterator[Finding]:
-    """Yield task files that can't be read, and what breaks the rules; nothing is fixed in a completed session."""
+    """Yield broken task files without a version, and what breaks the rules; a completed session's are not fixed."""
     unread = {ids.key(each.path.stem) for each in tasks.problems}
     for each in tasks.problems:
-        yield _unread_task(project, each.path, each.reason, fixable=fixable)
+        try:
+            statefile.read(project, each.path)
+        except (BrokenError, SchemaMismatch):
+            text = f"{paths.shown(project, each.path)}: {each.reason}"
+            yield problem(text, "write it again as JSON", code="broken", path=each.path)
+        except StateError:
+            pass  # reported for all formats alike
     for task, fault in rules.check(tasks, lambda path: (project.root / path).exists()):
         text = rules.described(f"{folder.name}/{paths.TASKS}/{task.name}.json", fault)
         own, right = tasks.parent_id(task), _corrections(task, tasks)
@@ -161,47 +169,6 @@ def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Ite
         yield notice(text, FIX if fix else fault.remedy, fix, code=code, path=path, field=fault.field)
 
 
-def _unread_task(project: Records, path: Path, reason: str, *, fixable: bool) -> Finding:
-    try:
-        file = statefile.read(project, path)
-    except StateError as error:
-        broken = isinstance(error, BrokenError | SchemaMismatch)
-        remedy = "write it again as JSON" if broken else _opening(path)
-        return problem(f"{paths.shown(project, path)}: {reason}", remedy, code="broken", path=path)
-    if fixable and file.repairable:
-        return _broken(project, path, file)
-    return problem(f"{paths.shown(project, path)}: {file.broken}", _opening(path), code="broken", path=path)
-
-
-def _opening(path: Path) -> str:
-    """Return the command that makes a file readable that is a link or lacks permission."""
-    links = (each for each in (path, *path.parents) if access.is_link(each))
-    return access.unlinking(next(links, path)) or access.remedy(path) or f"look at {path}"
-
-
-def _broken(project: Records, path: Path, file: StateFile) -> Finding:
-    """Return the finding for a broken file whose last content is saved."""
-    text = f"{paths.shown(project, path)}: {file.broken}"
-    if not file.repairable:
-        return problem(f"{text}; the last content Holdfast kept is used", _opening(path), code="broken", path=path)
-    done = f"{text}: its last content is put back, and this one kept next to it"
-    text = f"{text}; --fix puts its last content back, and keeps this one next to it"
-    return problem(text, FIX, partial(_put_back, project, path, done), code="broken", path=path)
-
-
-def _put_back(project: Records, path: Path, text: str) -> str:
-    """Restore a broken file's last content, after setting the present file aside, whatever JSON it is."""
-    folder = path.parent.parent if path.parent.name == paths.TASKS else path.parent
-    with locked(folder):
-        file = statefile.read(project, path)
-        if not file.repairable:
-            return ""
-        _set_aside(project, path)
-        statefile.write(project, path, dict(file.data), None, why=_WHY)
-    _follow(project, folder)
-    return text
-
-
 def _state(project: Records, folder: Path, error: StateError) -> Iterator[Finding]:
     """Yield the finding for a session's state that can't be used (I002-23)."""
     path = paths.state(folder)
@@ -209,9 +176,7 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
     if isinstance(error, SchemaMismatch) and not (folder / paths.TASKS).is_dir():
         text = f"{where}: {error.reason}; it is left alone"
         yield notice(text, "move it away if it is not meant so", code="foreign", path=path)
-    elif not isinstance(error, MissingError | BrokenError | SchemaMismatch):
-        yield problem(f"{where}: {error.reason}", _opening(path), code="broken", path=path)
-    else:
+    elif isinstance(error, MissingError | BrokenError | SchemaMismatch):  # any other is reported for all formats alike
         done, fix = "it is rebuilt from what is left", "rebuilds it from what is left"
         if _earlier(project, path):
             done, fix = "its last content is put back", "puts its last content back"
@@ -224,14 +189,9 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
     """Return the last saved content of a state file that is a session's, or None."""
-    for version in project.versions(path):
-        raw = project.content(path, version.number) or b""
-        try:
-            data = document.parse(path, raw, 0.0).data
-        except StateError:
-            continue
-        if session.is_session(data):
-            return data
+    with suppress(StateError):
+        data = statefile.recovered(project, path, MissingError(path, "no such file")).data
+        return data if session.is_session(data) else None
     return None
 
 

@@ -136,8 +136,6 @@ class WfsFormat(FileFormat):
         if start.kind and start.kind not in choice.COMPLEXITIES:
             known = ", ".join(choice.COMPLEXITIES)
             raise TransitionError(f"the {self.name} format has no type {quoted(start.kind)}; it knows {known}")
-        if start.total is not None and not start.phases:
-            raise TransitionError(f"the {self.name} format has no --total, because it lists each task; use --phase")
         with locked(paths.top(project)):  # else two that start the same session at once both find none
             return self._start(project, start)
 

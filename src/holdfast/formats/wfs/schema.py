@@ -272,16 +272,11 @@ class FlowControl(Part):
     target_files: list[Annotated[str, _rule(_target)]] = []
 
 
-class Links(Part):
-    """The tasks that a task belongs to and waits for."""
+class Context(Part):
+    """What a task needs to know, and the tasks that it belongs to and waits for (R002-22)."""
 
     parent: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
     depends_on: Texts = []
-
-
-class Context(Links):
-    """What a task needs to know (R002-22)."""
-
     requirements: Texts = []
     focus_paths: list[Annotated[str, _rule(_focus)]] = []
     acceptance: Texts = []
@@ -302,19 +297,13 @@ class Context(Links):
         return [*self.handed_down, *self.requirements]
 
 
-class Head(Part):
-    """What other tasks, lists and sessions need of a task file: cheaper to read than the whole (`TaskFile`)."""
+class TaskFile(Part):
+    """A task file: the six core fields (R002-19, I002-1)."""
 
     id: Annotated[str, _rule(_id)] = ""
     title: Words = ""
     status: Annotated[str, _rule(_status)] = ""
     meta: Meta = Meta()
-    context: Links = Links()
-
-
-class TaskFile(Head):
-    """A task file: the six core fields (R002-19, I002-1)."""
-
     context: Context = Context()
     flow_control: FlowControl = FlowControl()
 

@@ -244,8 +244,6 @@ def create(
     """
     top = paths.top(project)
     statefile.guard(project.root, top / "x")
-    if os.path.lexists(top) and not top.is_dir():
-        raise StateError(top, "isn't a folder, so no session can be kept in it; move it away")
     with locked(top):
         there = {each.name.casefold() for each in (*top.iterdir(), *paths.elsewhere(project))}
         name = paths.new_name(topic, there)
@@ -299,10 +297,7 @@ def unmark(project: Records, name: str) -> None:
     """Remove a session's marker. Raises StateError."""
     path = paths.marker(project, name)
     statefile.guard(project.root, path.parent)
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StateError(path, f"cannot be removed: {error.strerror or error}") from error
+    atomic.remove(path)
 
 
 @contextmanager
@@ -332,8 +327,9 @@ def _activate(project: Records, session: Session, moment: str) -> Session:
 
     The new marker is made before the others are removed. If this process is killed in between, the newest counts.
     """
-    file = _write_status(project, session, "active", moment)
-    _mark(project, session.name)  # first what can fail on a full disk, then pause the others
+    file, path = _write_status(project, session, "active", moment), paths.marker(project, session.name)
+    statefile.guard(project.root, path)
+    atomic.write(path, b"")  # first what can fail on a full disk, then pause the others
     others = [name for name in marked(project) if name != session.name]
     for name in others:
         with suppress(HoldfastError), _unchanged(project, name) as other:
@@ -342,16 +338,6 @@ def _activate(project: Records, session: Session, moment: str) -> Session:
     for name in others:
         unmark(project, name)
     return view(file, session.folder, marked=True)
-
-
-def _mark(project: Records, name: str) -> None:
-    path = paths.marker(project, name)
-    statefile.guard(project.root, path)
-    try:
-        path.touch()
-        os.utime(path)
-    except OSError as error:
-        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
 
 
 def _write_status(

@@ -40,6 +40,7 @@ class Task:
         agent: `meta.agent`.
         parent: `context.parent`, empty for none. It is what the file says; `Tree.parent_id` decides.
         depends_on: the ids it depends on.
+        file: all that its file says, read leniently.
         data: the JSON object in its file. Don't change it in place.
     """
 
@@ -51,22 +52,24 @@ class Task:
     agent: str
     parent: str
     depends_on: tuple[str, ...]
+    file: schema.TaskFile = field(repr=False, compare=False)
     data: Mapping[str, Any] = field(repr=False, compare=False)
 
     @classmethod
     def read(cls, name: str, data: Mapping[str, Any]) -> Task:
         """Return the task in a file, whatever the file holds."""
-        head = schema.read(schema.Head, data)
-        id_, status = head.id.strip() or name, head.status.strip()
+        file = schema.read(schema.TaskFile, data)
+        id_, status = file.id.strip() or name, file.status.strip()
         return cls(
             name=name,
             id=id_,
-            title=" ".join((head.title.strip() or id_).split()),
+            title=" ".join((file.title.strip() or id_).split()),
             status=meaning(status),
             raw_status=status,
-            agent=head.meta.agent.strip(),
-            parent=head.context.parent.strip(),
-            depends_on=tuple(head.context.depends_on),
+            agent=file.meta.agent.strip(),
+            parent=file.context.parent.strip(),
+            depends_on=tuple(file.context.depends_on),
+            file=file,
             data=data,
         )
 
@@ -79,11 +82,6 @@ class Task:
     def marked_container(self) -> bool:
         """Whether its file calls it a container; a task with subtasks is one anyway (`Tree.is_container`)."""
         return self.raw_status == "container"
-
-    @cached_property
-    def file(self) -> schema.TaskFile:
-        """All that its file says, read leniently."""
-        return schema.read(schema.TaskFile, self.data)
 
     @property
     def context(self) -> Context:
