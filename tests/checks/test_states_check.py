@@ -197,8 +197,6 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     healthy("states", root)
     conversations.end(project, ME)
     project.close()
-    healthy("states", root)
-    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=8)))
 
     found = only("states", root, "notice")
 

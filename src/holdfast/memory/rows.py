@@ -108,6 +108,7 @@ class WorkflowRow(Row):
         previous_owner: the last other conversation that owned it; empty for none.
         branch: the branch that was checked out when its owner last worked on it; empty if unknown.
         since: when its owner changed last, or when it was last released for the next session; empty for never.
+        released_at: when it was last released for the next session, which makes it fresh; empty for never.
         phases: its phases when they were last looked at: id, number and status of each, as JSON; empty before.
         finished: whether it was over then.
         observed_at: when it had last moved then.
@@ -132,6 +133,7 @@ class WorkflowRow(Row):
     previous_owner: str = ""
     branch: str = ""
     since: str = ""
+    released_at: str = ""
     phases: str = ""
     finished: bool = False
     observed_at: str = ""

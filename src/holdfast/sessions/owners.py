@@ -50,7 +50,7 @@ def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) 
     `by_hand` means that a person ran the command, which makes the workflow fresh (`fresh`).
     """
     if by_hand or owner(project, workflow):
-        _set(project, workflow, "", branch="")
+        _set(project, workflow, "", branch="", released_at=clock.stamp())
 
 
 def take(project: OpenProject, workflow: Workflow, conversation: str) -> None:
@@ -203,15 +203,15 @@ def fresh(project: OpenProject, workflow: Workflow) -> bool:
 def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflows that changed recently enough to be restored automatically.
 
-    The age counts from a workflow's last change (`changed_at`) or, if later, from when its owner changed last or
-    released it for the next session. `freshness_days` is the limit.
+    The age counts from a workflow's last change (`changed_at`) or, if later, from when it was last released for the
+    next session. That a session got it doesn't make it younger. `freshness_days` is the limit.
     """
     every = list(workflows)
     if not every:
         return []  # without opening the ledger
     rows = _rows(project, [each.key for each in every])
-    owned_since = [rows[each.key].since if each.key in rows else "" for each in every]
-    times = map(max, _changed_at(project, every), owned_since)
+    released = [rows[each.key].released_at if each.key in rows else "" for each in every]
+    times = map(max, _changed_at(project, every), released)
     oldest = clock.now() - _freshness(project)
     moments = zip(every, map(clock.parse, times), strict=True)
     return [each for each, moment in moments if moment is None or moment >= oldest]
