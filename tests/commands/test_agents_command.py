@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.clients.claude import claude
 from holdfast.commands import agents as command
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
 from tests.handmade import OTHER
@@ -89,7 +90,7 @@ def test_every_command_says_the_same_of_an_agent_that_was_cut_off(
 
 
 def test_status_of_a_workflow_lists_its_own_agents(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that runs in the foreground; without a name all are listed."""
+    """Also one that runs in the foreground, but none of another checkout's; without a name all are listed."""
     monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
     project.session = OTHER
     begin(project, "startup")
@@ -100,6 +101,10 @@ def test_status_of_a_workflow_lists_its_own_agents(project: HoldfastProject, mon
     (own,) = holdfast("status", "Login", "--json", root=project.root).json["agents"]
     assert (own["about"], own["phase"], own["status"]) == ("builder: Write", "phase_0", "running")
     assert len(holdfast("status", "--json", root=project.root).json["agents"]) == 2
+    ledger = Workspace.open(project.root).ledger
+    ledger.run("UPDATE agents SET worktree = '/elsewhere'")
+    ledger.close()
+    assert holdfast("status", "Login", "--json", root=project.root).json["agents"] == []
 
 
 def test_a_script_that_runs_is_shown_so(launches: Launches) -> None:

@@ -247,7 +247,9 @@ def _agents(project: Workspace, name: str | None, seen: Overview | None) -> list
     """Return the agents that run or have an unused result: all, or of a named workflow those that work for it."""
     left = agent_list.list_left(project)
     if name is not None:
-        left = [each for each in left if seen and each.workflow == seen.workflow.key]
+        # Another checkout's workflow of this key is another one.
+        here = [each for each in left if each.worktree == project.worktree]
+        left = [each for each in here if seen and each.workflow == seen.workflow.key]
     return agent_list.describe(project, left)
 
 
