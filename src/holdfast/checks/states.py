@@ -142,16 +142,31 @@ def _mend(project: Workspace, path: Path) -> str:
                 raise  # once the ledger is repaired, it may have an earlier content
             broken = statefile.set_aside(project, path)
             return f"set {path} aside as {broken.name}; no earlier content was known"
-        _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
+        try:
+            _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
+        except SchemaMismatch:  # JSON of another kind: in a folder of the workflow's own nobody else can mean it
+            if not _spread(project, path):
+                raise
+            file, changed = statefile.read(project, path), True
+            document.set_aside(path)
+            statefile.write(project, path, dict(file.data), None, why="doctor")
     return f"{path}: its last content is put back, and the broken one kept next to it" if changed else ""
 
 
 def _lock(project: Workspace, path: Path) -> Path:
-    """Return the folder to lock for writing a state file: the format's, or the file's own if workflows are spread."""
+    """Return the folder to lock for writing a state file: the format's, or the workflow's own if they are spread."""
+    return _spread(project, path) or next(
+        (project.root / RECORDS[name].TOP for name in places.keepers(project.root, path)), path.parent
+    )
+
+
+def _spread(project: Workspace, path: Path) -> Path | None:
+    """Return the folder of the workflow that a file belongs to; None if its format gives workflows none."""
     for name in places.keepers(project.root, path):
-        if not RECORDS[name].SPREAD:
-            return project.root / RECORDS[name].TOP
-    return path.parent
+        top = project.root / RECORDS[name].TOP
+        if RECORDS[name].SPREAD and path.is_relative_to(top) and path.parent != top:
+            return top / path.relative_to(top).parts[0]
+    return None
 
 
 def _replaced(project: Workspace, only: str) -> Iterator[Finding]:

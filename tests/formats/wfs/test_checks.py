@@ -60,11 +60,12 @@ def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
         holdfast("claim", "WFS-user-auth", root=root)
 
 
-def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:
-    """One that nobody has kept is for a person to mend."""
+@pytest.mark.parametrize("broken", ['{"cut', "[1]"])
+def test_a_task_that_cannot_be_read_gets_its_last_content(broken: str, root: Path, session: Path) -> None:
+    """Also over JSON of another kind, which is kept. One that nobody has kept is for a person to mend."""
     known, unknown = session / ".task/IMPL-1.json", session / ".task/IMPL-3.json"
     good = known.read_text()
-    known.write_text('{"cut')
+    known.write_text(broken)
     unknown.write_text('{"cut')
     problems = {each.text for each in examine("wfs", root) if each.level == "problem"}
     assert len(problems) == 2
@@ -72,6 +73,7 @@ def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: P
     assert any(".task/IMPL-3.json" in text for text in problems)
     assert len(mend("wfs", root)) >= 1
     assert json.loads(known.read_text()) == json.loads(good)
+    assert [each.read_text() for each in known.parent.glob("IMPL-1.json.*")] == [broken]
     left = [each for each in examine("wfs", root) if each.level == "problem"]
     assert [".task/IMPL-3.json" in each.text for each in left] == [True]
 
