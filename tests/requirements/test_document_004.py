@@ -420,7 +420,7 @@ def test_the_machine_refuses_what_it_does_not_allow(scene: Scene) -> None:
     ):
         assert said in scene.run(*words, code=1).err, words
     for more, said in (
-        (("--phase", "a", "--total", "3"), "instead of --total"),
+        (("--phase", "a", "--total", "3"), "leave out --total"),
         ((), "needs a type that is a skill, such as dev, or phases of its own"),
         (("--phase", "a", "--phase", "a"), "two phases have the same name"),
         (("--type", "tdd", "--phase", "red"), "has its own phases"),

@@ -165,7 +165,7 @@ def start(project: Records, format: str, start: Start) -> Workflow:
     adapter = registry.get(format)
     if not adapter.takes_total and start.total not in (None, len(start.phases)):
         unit = RECORDS[format].UNIT
-        raise TransitionError(f"a workflow of {format} lists each {unit}; name them with --phase instead of --total")
+        raise TransitionError(f"a {format} workflow lists each {unit}: name them with --phase, and leave out --total")
     return adapter.start(project, start)
 
 
