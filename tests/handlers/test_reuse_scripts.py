@@ -297,6 +297,20 @@ def test_log_says_when_a_script_was_launched_and_how_it_ended(launches: Launches
     ]
 
 
+def test_a_notification_may_name_only_the_call_of_a_script(launches: Launches) -> None:
+    """And need not say how the script ended."""
+    launches.launch()
+    launches.launched(taskId=None)
+    call = f"<tool-use-id>toolu_{launches.calls}</tool-use-id>"
+    fired = launches.fire("UserPromptSubmit", prompt=f"<task-notification>\n{call}\n</task-notification>")
+    assert not fired.faults
+    events = holdfast("log", "--json", root=launches.project.root).json
+    assert [each["what"] for each in reversed(events) if each["kind"] == "agent"] == [
+        "script launched",
+        "script stopped",
+    ]
+
+
 def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:
     """The model forgot its own launch at the compaction."""
     launches.ran(done=PROMPTS)

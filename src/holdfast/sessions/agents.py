@@ -39,8 +39,8 @@ _OF_AGENT = {
     "failed": "agent failed",
 }
 """What the log says of an agent's state."""
-_OF_SCRIPT = {"launched": "script launched", "completed": "script completed", "failed": "script didn't finish"}
-"""The same of a script; that it failed and that somebody stopped it are one state."""
+_OF_SCRIPT = {state: what.replace("agent", "script") for state, what in _OF_AGENT.items()}
+_OF_SCRIPT["failed"] = "script didn't finish"  # that it failed and that somebody stopped it are one state
 
 TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
