@@ -141,9 +141,10 @@ def test_what_it_can_not_make_an_event_of_is_an_error(
 
 
 def state(author: Author) -> dict[Path, bytes]:
-    """Return every file of the home and the project, except the cache."""
+    """Return every file of the home and the project, except the cache, and SQLite's locks and empty logs."""
     files = [path for folder in (author.home, author.root) for path in folder.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files if "cache" not in path.parts and ".git" not in path.parts}
+    kept = [path for path in files if not {"cache", ".git"} & set(path.parts) and path.suffix != ".db-shm"]
+    return {path: path.read_bytes() for path in kept if path.suffix != ".db-wal" or path.stat().st_size}
 
 
 def test_nothing_of_it_is_remembered(author: Authors) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,16 +73,13 @@ def _look(
     project_dir: str | None, names: Sequence[str], *, fix: bool = False, tell: bool = False
 ) -> tuple[list[Finding], list[Mended]]:
     """Open the project afresh, run the checks and, with `fix`, repair what they find; with `tell`, say which it is."""
-    project = options.open_project(project_dir, tell=False)
-    try:
+    with closing(options.find_project(project_dir, tell=False)) as project:
         if tell:
             options.note_enclosing(project, project_dir)
         if unknown := [each for each in names if each not in (*checks.names(), checks.FIRE)]:
             raise click.UsageError(f"there is no check {unknown[0]!r}; there are {', '.join(checks.names())}")
         findings = list(checks.run(project, names))
         return findings, list(checks.mend(findings)) if fix else []
-    finally:
-        project.close()
 
 
 def _json(found: Sequence[Finding], mended: Sequence[Mended]) -> dict[str, Any]:

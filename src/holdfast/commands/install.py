@@ -133,10 +133,7 @@ def _test(target: Target) -> str:
     if found is None or not any(entry.ours for entry in registrations.entries(target)):  # or uninstalled meanwhile
         return f"Not tested: {target.settings} registers no event."
     project = options.open_project(str(target.root), tell=False)
-    try:
-        causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]
-    finally:
-        project.close()
+    causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]
     cause = next(iter(causes), found)
     raise HoldfastError(f"a test event wasn't answered: {cause.text}. To repair it: {cause.remedy}")
 

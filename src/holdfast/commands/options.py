@@ -78,7 +78,12 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer rel
 
 
 def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
-    """Open the project that a command is about: the one `paths.find_root` finds, or a nearer folder with a ledger.
+    """Open the project that `find_project` finds until the command is over."""
+    return _until_the_end(find_project(project_dir, tell=tell))
+
+
+def find_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
+    """Return the project that a command is about: the one `paths.find_root` finds, or a nearer folder with a ledger.
 
     A session's project is the folder the client was started in, even inside a larger repository (client fact:
     `CLAUDE_PROJECT_DIR`). If you type a command in such a folder, you mean that session's project.
@@ -105,7 +110,13 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
 
 def reopen(project: Workspace) -> Workspace:
     """Open a project again after its configuration, or the trust in it, has changed."""
-    return _open(project.root, Patience(COMMAND_WAIT_S, note))
+    return _until_the_end(_open(project.root, Patience(COMMAND_WAIT_S, note)))
+
+
+def _until_the_end(project: Workspace) -> Workspace:
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(project.close)
+    return project
 
 
 def _open(root: Path, patience: Patience) -> Workspace:

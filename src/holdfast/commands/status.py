@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -138,18 +139,16 @@ def _watch(project_dir: str | None, name: str | None) -> None:
 
 def _screen(console: Console, project_dir: str | None, name: str | None, *, waits: bool) -> list[Text]:
     """Return the lines of the page. With `waits`, why it can't be shown yet is the page. Else that is raised."""
-    project = options.open_project(project_dir, tell=False)
-    try:
-        lines = terminal.lines(console, *_page(project, name, live=True))
-        if len(lines) > console.height:
-            lines = terminal.lines(console, *_page(project, name, live=True, brief=True))
-        return lines
-    except HoldfastError as error:
-        if not waits or isinstance(error, ChoiceError):
-            raise
-        return terminal.lines(console, Text(str(error)))
-    finally:
-        project.close()
+    with closing(options.find_project(project_dir, tell=False)) as project:
+        try:
+            lines = terminal.lines(console, *_page(project, name, live=True))
+            if len(lines) > console.height:
+                lines = terminal.lines(console, *_page(project, name, live=True, brief=True))
+            return lines
+        except HoldfastError as error:
+            if not waits or isinstance(error, ChoiceError):
+                raise
+            return terminal.lines(console, Text(str(error)))
 
 
 def _cropped(page: list[Text], height: int) -> list[Text]:
