@@ -63,7 +63,7 @@ def write() -> list[Path]:
     Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
     """
     contents = {path: text.encode("utf-8") for path, text in texts().items()}
-    contents[paths.launcher()] = native.find().program or contents[paths.entrypoint()]
+    contents[paths.launcher()] = native.find() or contents[paths.entrypoint()]
     return [path for path, data in contents.items() if _put(path, data)]
 
 

@@ -9,9 +9,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from holdfast import paths
 
@@ -24,21 +22,8 @@ CURRENT = "of this version"
 """What `running` says of a native relay that is as it should be."""
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 """What the relay is compiled with everywhere."""
-_NONE = "this package brings none for this platform, and there is no C compiler"
 _MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe")  # of programs for Linux, and for macOS on 64 bits
 _APPLE_TOOLS = ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app")
-
-
-class Relay(NamedTuple):
-    """A native relay, or why there is none.
-
-    Attributes:
-        program: the program; empty if there is none.
-        origin: where it comes from, or why there is none.
-    """
-
-    program: bytes
-    origin: str
 
 
 def source() -> Path:
@@ -65,16 +50,16 @@ def switched_off() -> bool:
     return os.environ.get(SWITCH, "").lower() == "python"
 
 
-def find() -> Relay:
-    """Return the native relay for this machine: the package's, the one in place, or one compiled now."""
+def find() -> bytes:
+    """Return the native relay for this machine: the package's, the one in place, or one compiled now; else nothing."""
     if switched_off():
-        return Relay(b"", f"{SWITCH}={os.environ[SWITCH]} asks for it")
-    for file, origin in ((shipped(), "of this package"), (paths.launcher(), "in place already")):
+        return b""
+    for file in (shipped(), paths.launcher()):
         if is_native(file):
             with suppress(OSError):
                 program = file.read_bytes()
                 if version(program) == digest():
-                    return Relay(program, origin)
+                    return program
     return _compiled()
 
 
@@ -116,7 +101,7 @@ def running() -> tuple[str, str]:
         return "native", "of another version; `holdfast install` replaces it" if found else "but it does not run here"
     if is_native(shipped()) or _compiler():
         return "none", "`holdfast install` would put a native one in place"
-    return "none", _NONE
+    return "none", "this package brings none for this platform, and there is no C compiler"
 
 
 def compile_to(
@@ -127,21 +112,20 @@ def compile_to(
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=True)
 
 
-def _compiled() -> Relay:
-    """Compile the relay with this machine's compiler, if it has one."""
+def _compiled() -> bytes:
+    """Return the relay compiled with this machine's compiler; nothing without one, or if what it makes doesn't run."""
     compiler = _compiler()
     if not compiler:
-        return Relay(b"", _NONE)
+        return b""
     with tempfile.TemporaryDirectory() as folder, suppress(OSError, subprocess.SubprocessError):
         target = Path(folder) / "relay"
         compile_to(target, compiler=(compiler,))
         program = target.read_bytes()
         if version(program) == digest():
-            return Relay(program, f"compiled with {compiler}")
-    return Relay(b"", f"{compiler} makes none that runs here")
+            return program
+    return b""
 
 
-@cache
 def _compiler() -> str:
     """Return the path of a C compiler, or an empty string."""
     found = shutil.which("cc") or ""
