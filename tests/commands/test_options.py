@@ -94,7 +94,7 @@ def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Pat
     assert options.open_project(str(tmp_path)).config.todos == "off"
 
 
-@each_row("line", ["server --json --stop", "config --schema --json"])
+@each_row("line", ["server --json --stop", "restore --show --diff"])
 def test_options_that_exclude_each_other_are_refused(line: str) -> None:
     """Nothing is done."""
     assert "can't be used together; choose one" in holdfast(*line.split(), code=2).err

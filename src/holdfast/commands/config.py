@@ -10,15 +10,13 @@ import click
 
 from holdfast import config, paths
 from holdfast.commands import options
-from holdfast.commands.verb import Json, ProjectDir, verb
+from holdfast.commands.verb import ProjectDir, verb
 from holdfast.files import trust
 from holdfast.formats import NAMES
 from holdfast.server import protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from holdfast.config import Loaded
 
 _COLUMN = 36  # where the sources begin, if the value leaves room
 
@@ -27,7 +25,6 @@ _COLUMN = 36  # where the sources begin, if the value leaves room
 def command(
     *,
     schema: Annotated[bool, "Print the JSON schema of holdfast.toml, for your editor."] = False,
-    as_json: Json = False,
     project_dir: ProjectDir = None,
 ) -> None:
     """Show the configuration: your holdfast.toml and the project's.
@@ -43,11 +40,10 @@ def command(
       holdfast config
       holdfast config --schema > .claude/holdfast.schema.json
     """
-    options.at_most_one({"--schema": schema, "--json": as_json})
     if schema:
         options.print_json(_schema())
     else:
-        _show(options.open_project(project_dir, tell=False).root, as_json=as_json)
+        _show(options.open_project(project_dir, tell=False).root)
 
 
 def _schema() -> dict[str, Any]:
@@ -58,39 +54,25 @@ def _schema() -> dict[str, Any]:
     return schema
 
 
-def _show(root: Path, *, as_json: bool) -> None:
-    """Print the value of every key as TOML or JSON, with its source."""
+def _show(root: Path) -> None:
+    """Print the value of every key as TOML, with its source."""
     loaded = config.load(root, trusted=trust.config_trusted(root))
-    rows = [_row(key, field.get_default(), loaded) for key, field in config.FIELDS.items()]
-    if as_json:
-        options.print_json({"keys": rows, "problems": loaded.problems, "untrusted": list(loaded.ignored)})
-        return
-    for row in rows:
-        if row["value"] is None:  # TOML has no word for that
-            click.echo(f"# {row['key']} is not set")
-            continue
-        source = row["variable"] or paths.shown(" and ".join(row["files"])) or "default"
-        line = f"{row['key']} = {_toml(row['value'])}"
-        options.say(f"{line:<{_COLUMN}} # {source}")
+    for key in config.FIELDS:
+        table, _, name = key.rpartition(".")
+        value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
+        source = paths.shown(" and ".join(map(str, loaded.sources.get(key, ())))) or "default"
+        if key == "server" and protocol.off(os.environb):
+            value, source = False, "HOLDFAST_SERVER"
+        if value is None:  # TOML has no word for that
+            click.echo(f"# {key} is not set")
+        else:
+            line = f"{key} = {_toml(value)}"
+            options.say(f"{line:<{_COLUMN}} # {source}")
     for problem in loaded.problems:
         options.say_short(f"# Problem: {problem}")
     if loaded.ignored:
         options.say_short(f"# Not used until you trust {paths.project_config(root)}: {', '.join(loaded.ignored)}")
         click.echo("# Read that file, then run: holdfast handlers trust")
-
-
-def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
-    """Return a key with its value in force, and the files or the variable that it comes from."""
-    table, _, name = key.rpartition(".")
-    value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
-    off = key == "server" and protocol.off(os.environb)
-    return {
-        "key": key,
-        "value": False if off else value,
-        "default": default,
-        "files": [str(file) for file in loaded.sources.get(key, ())],
-        "variable": "HOLDFAST_SERVER" if off else None,
-    }
 
 
 def _toml(value: Any) -> str:

@@ -127,7 +127,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
 
 
 @verb("trust", command)
-def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = False) -> None:
+def trust_(project: Workspace, name: str, *, yes: Yes = False) -> None:
     """Trust a format of the project, or a machine.
 
     Trust holds for exactly the content that the file has now. It is for people, not for Claude.
@@ -145,13 +145,10 @@ def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = F
         raise HoldfastError(f"{project.root} has no {kind.removesuffix('s')} {name!r}; it would be {path}")
     raw = definitions.content(project.root, path)
     for line in raw.decode(errors="backslashreplace").splitlines():
-        click.echo(printable(line), err=as_json)  # click would remove control characters; here you must see them
-    options.confirm(f"Trust {path}?", yes=yes, on_stderr=as_json)
+        click.echo(printable(line))  # click would remove control characters; here you must see them
+    options.confirm(f"Trust {path}?", yes=yes)
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
-    if as_json:
-        options.print_json({"name": name, "path": str(path), "trusted": True})
-    else:
-        options.say(f"Trusted: {path}. If its content changes, trust it again.")
+    options.say(f"Trusted: {path}. If its content changes, trust it again.")
 
 
 def _known() -> Iterator[dict[str, Any]]:

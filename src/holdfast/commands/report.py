@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Output, SessionId, Since, verb
 from holdfast.errors import HoldfastError
-from holdfast.report.gather import EVENT_LIMIT, gather
+from holdfast.report.gather import gather
 from holdfast.report.page import render
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
@@ -27,9 +27,6 @@ def command(
     opens: Annotated[bool, "--open", "Open it in the browser."] = False,
     session_id: SessionId = None,
     since: Since = None,
-    limit: Annotated[
-        int, click.IntRange(1, 100_000), {"metavar": "N", "show_default": True}, "List at most N events, the newest."
-    ] = EVENT_LIMIT,
 ) -> None:
     """Write what happened as one HTML page to FILE, or to .claude/holdfast/report.html in the project.
 
@@ -45,7 +42,7 @@ def command(
       holdfast report --since 2d report.html
     """
     session = conversations.resolve(project, session_id) if session_id else ""
-    report = gather(project, since=since, session=session, limit=limit)
+    report = gather(project, since=since, session=session)
     text = render(report)
     if output == Path("-"):
         click.echo(text, nl=False)
