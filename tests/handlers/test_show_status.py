@@ -39,11 +39,11 @@ def begin(project: HoldfastProject, session: str = ME, title: str = "User auth",
 def shown(session: str = ME) -> str:
     """What a relay prints of a session, but for the age; empty for nothing."""
     file = status_file.folder() / session
-    return file.read_text("utf-8").split("\n")[2] if file.exists() else ""
+    return file.read_text("utf-8").split("\n")[1] if file.exists() else ""
 
 
 def saved_at_s(session: str = ME) -> int:
-    return int((status_file.folder() / session).read_text("utf-8").split("\n")[1])
+    return int((status_file.folder() / session).read_text("utf-8").split("\n")[0])
 
 
 def test_without_a_status_line_nothing_is_written(holdfast_project: Callable[..., HoldfastProject]) -> None:

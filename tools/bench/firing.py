@@ -112,7 +112,7 @@ def _status_line(place: Place) -> Contestant:
 
     def payload() -> bytes:
         folder.mkdir(mode=0o700, exist_ok=True)
-        (folder / session).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
+        (folder / session).write_text("1\nBench · phase 1/2 look around\n", "utf-8")
         return encoded(place.payload("SessionStart-startup", session_id=session))
 
     words = ("/bin/sh", "-c", register.STATUS_LINE)

@@ -1,7 +1,6 @@
-"""The small file behind the client's status line: one for each session, printed by the relay.
+"""The small file behind the client's status line: one for each session, with the time of the last save and the line.
 
-Events and commands write it, as long as `holdfast install --statusline` has made its folder. Relays of earlier versions
-read it themselves, so neither its place nor its form may change: an installed relay outlives an upgrade.
+Events and commands write it, as long as `holdfast install --statusline` has made its folder.
 """
 
 from __future__ import annotations
@@ -21,14 +20,10 @@ if TYPE_CHECKING:
 
 ARGUMENT = "--status"
 """The relay's argument for the status line."""
-LIMIT_BYTES = 512
-"""The largest file; a larger one isn't printed."""
 STALE_S = 7 * 86400.0
 """Age at which the file of a session that never ended is removed."""
-_HEAD = b"holdfast status 1\n"
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
-# No control characters: C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8.
-_CONTENT = re.compile(rb"([0-9]{1,12})\n((?:[^\0-\x1f\x7f\xc2]|\xc2(?![\0-\x9f]))+)\n")
+_LIMIT_BYTES = 4096
 _PAYLOAD_LIMIT_BYTES = 1 << 20
 
 
@@ -45,20 +40,17 @@ def path(session: str) -> Path | None:
 def write(session: str, line: str, saved_at_s: int) -> None:
     """Write what a session's status line shows, unless it is there already; an empty line removes the file.
 
-    A line that is too long is cut. `saved_at_s` is when the workflow was saved last, in seconds since 1970, or 0.
-    Raises StateError.
+    `saved_at_s` is when the workflow was saved last, in seconds since 1970, or 0. Raises StateError.
     """
     place = path(session)
     if place is None:
         return
-    head = _HEAD + b"%d\n" % saved_at_s
-    text = line.encode("utf-8")[: LIMIT_BYTES - len(head) - 1].decode("utf-8", "ignore").encode("utf-8")
-    if not text:
+    if not line:
         if os.path.lexists(place):  # a session without a workflow, or a rehearsal, only looks
             place.unlink(missing_ok=True)
         return
-    data = head + text + b"\n"
-    if _read(place) != data:
+    data = f"{saved_at_s}\n{line}\n".encode()
+    if access.read_own(place, _LIMIT_BYTES) != data:
         atomic.write(place, data, mode=0o600, durable=False)
 
 
@@ -78,16 +70,12 @@ def main(argument: str | None = None, entry: str = "") -> int:
 
 def text() -> bytes:
     """Return the status line of the session that the client names on stdin, or nothing."""
-    session = ""
     with suppress(ValueError, LookupError, TypeError, RecursionError):
-        session = str(json.loads(_payload())["session_id"])
-    place = path(session)
-    found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
-    if not found:
-        return b""
-    saved = int(found[1])
-    when = f" · saved {age(int(time.time()) - saved)}" if saved else ""
-    return found[2] + when.encode("utf-8") + b"\n"
+        place = path(str(json.loads(_payload())["session_id"]))
+        saved, line, _ = ((place and access.read_own(place, _LIMIT_BYTES)) or b"").decode().split("\n", 2)
+        when = f" · saved {age(int(time.time()) - int(saved))}" if int(saved) else ""
+        return f"{line}{when}\n".encode()
+    return b""
 
 
 def _payload() -> bytes:
@@ -95,17 +83,6 @@ def _payload() -> bytes:
     with suppress(OSError), os.fdopen(0, "rb", closefd=False) as stdin:
         return b"" if stdin.isatty() else stdin.read(_PAYLOAD_LIMIT_BYTES)
     return b""
-
-
-def _read(place: Path) -> bytes:
-    """Return a file's content, or nothing if it isn't one of ours, in a folder that is ours alone."""
-    try:
-        above = place.parent.stat()
-    except OSError:
-        return b""
-    private = above.st_uid == os.getuid() and not above.st_mode & 0o077
-    data = access.read_own(place, LIMIT_BYTES) if private else None
-    return data if data and data.startswith(_HEAD) else b""
 
 
 def age(seconds: int) -> str:
