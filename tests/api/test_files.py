@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOST = "so it never runs; handlers are found without running the file, so write the function at its top level, once"
 NEWLINE = "\n"
 MARKED, BARE = "@hookimpl\ndef on_stop(event): ...\n", "def on_stop(event): ...\n"
+IMPORTED = "from holdfast import hookimpl\n" + MARKED
 # A file, and what is said of it; in all these, no function runs.
 FAULTY: dict[str, str] = {
     "def on_stop(:\n": "line 1: cannot be read as Python (invalid syntax)",
@@ -35,18 +36,9 @@ FAULTY: dict[str, str] = {
         for after in (
             "on_stop = None",
             "on_stop: object = None",
-            "a, (on_stop, *b) = x",
-            "if (on_stop := 1): ...",
-            "on_stop += 1",
-            "for on_stop in x: ...",
-            "with x as on_stop: ...",
-            "try: ...\nexcept OSError as on_stop: ...",
-            "match x:\n case [*on_stop]: ...\n case {'a': on_stop}: ...",
-            "del on_stop",
             "from x import on_stop",
             "import on_stop.x",
             "from x import y as on_stop",
-            "if x:\n    import on_stop",
             "class on_stop: ...",
         )
     },
@@ -70,7 +62,15 @@ FAULTY: dict[str, str] = {
         ("from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."),
         f"is bound by line 1, not by a function, {LOST}",
     ),
-    "if x:\n    def on_stop(event): ...": "line 2: on_stop is named like a handler but has no @hookimpl",
+    **dict.fromkeys(
+        (
+            IMPORTED + "a, (on_stop, *b) = 1, [2]",
+            IMPORTED + "if (on_stop := 1): ...",
+            IMPORTED + "for on_stop in (1,): ...",
+            IMPORTED + "if True:\n    from os import path as on_stop",
+        ),
+        "on_stop is not marked with holdfast's hookimpl",
+    ),
     "def on_stop(event): ...": "line 1: on_stop is named like a handler but has no @hookimpl",
     "@hookimpl\nasync def on_stop(event): ...": "line 2: on_stop is async; a handler is a plain function",
     "@hookimpl\ndef on_stopp(event): ...": "on_stopp isn't the name of an event; did you mean on_stop?",

@@ -31,7 +31,6 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _WRITE = "handlers are found without running the file, so write the function at its top level, once"
 
 OnFailure = Literal["skip", "ask", "deny"]
@@ -125,15 +124,17 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
     found: list[Route] = []
     faults: dict[str, str] = {}
-    bound, nested = bindings(tree)
+    bound = top_level(tree)
     for name, nodes in bound.items():
         try:
             if name in hooks.HOOK_NAMES or any(map(_marker, nodes)):
                 found += _route(_function(nodes), hooks)
         except Fault as fault:
             first = next((each for each in nodes if isinstance(each, _FUNCTIONS)), nodes[0])
-            faults[name] = f"line {_line(first)}: {name} {fault}"
-    for node in nested:
+            faults[name] = f"line {first.lineno}: {name} {fault}"
+    for node in ast.walk(tree):
+        if not isinstance(node, _FUNCTIONS) or node in tree.body or not _marker(node):
+            continue
         key = node.name if node.name not in bound else f"line {node.lineno}: {node.name}"
         faults[key] = f"line {node.lineno}: {node.name} isn't at the top level, so it never runs; {_WRITE}"
     try:
@@ -165,45 +166,29 @@ def _helpers(tree: ast.Module) -> list[str]:
     return sorted({f"{name.partition('.')[0]}.py" for found in names for name in found})
 
 
-def bindings(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
-    """Find what binds the names of the module, and marked functions elsewhere, which pluggy would never find.
+def top_level(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    """Return the names that statements of a module bind, each with these statements; not those inside of others.
 
-    Returns:
-        Name → the nodes that bind or delete it, in the order of the text; and the marked functions that stand inside a
-        class, another function or a compound statement.
+    What binds a name in another way is found when the file is loaded: then its function isn't a marked one.
     """
-    bound: dict[str, list[ast.AST]] = {}
-    nested: list[_Function] = []
-    left: list[tuple[ast.AST, bool]] = [(node, True) for node in reversed(tree.body)]
-    while left:
-        node, of_module = left.pop()
-        if isinstance(node, _FUNCTIONS) and node not in tree.body and _marker(node):
-            nested.append(node)
-        elif of_module:
-            for name in _bound(node):
-                bound.setdefault(name, []).append(node)
-        if isinstance(node, _COMPREHENSIONS) or (isinstance(node, ast.AnnAssign) and node.value is None):
-            continue  # names in a comprehension are local to it; an annotation alone binds none
-        inner = of_module and not isinstance(node, (*_FUNCTIONS, ast.ClassDef))
-        left += [(child, inner) for child in reversed(list(ast.iter_child_nodes(node)))]
-    return bound, nested
+    bound: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        for name in _bound(node):
+            bound.setdefault(name, []).append(node)
+    return bound
 
 
-def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a node itself binds or deletes, without those of its child nodes."""
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        return [node.id]
-    named = (*_FUNCTIONS, ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler)
-    return [node.name] if isinstance(node, named) and node.name else []
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return []
+    return [each.id for each in _targets(node) if isinstance(each, ast.Name)]
 
 
-def _line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 0))
-
-
-def _function(nodes: Sequence[ast.AST]) -> _Function:
+def _function(nodes: Sequence[ast.stmt]) -> _Function:
     """Return the function that binds a name. Raises Fault unless there is one, and nothing binds the name after it."""
     functions = [each for each in nodes if isinstance(each, _FUNCTIONS)]
     if len(functions) > 1:
@@ -214,7 +199,7 @@ def _function(nodes: Sequence[ast.AST]) -> _Function:
         )
     last = nodes[-1]
     if not isinstance(last, _FUNCTIONS):
-        raise Fault(f"is bound by line {_line(last)}, not by a function, so it never runs; {_WRITE}")
+        raise Fault(f"is bound by line {last.lineno}, not by a function, so it never runs; {_WRITE}")
     return last
 
 
@@ -392,11 +377,10 @@ def _listed(values: Any) -> Sequence[Any]:
 
 def _assigned(node: ast.stmt, name: str) -> ast.expr | None:
     """Return the value that a statement assigns to a name, or None if it assigns none."""
-    if isinstance(node, ast.AnnAssign):
-        targets: list[ast.expr] = [node.target]
-    elif isinstance(node, ast.Assign):
-        targets = node.targets
-    else:
-        return None
-    named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
-    return node.value if named else None
+    named = any(isinstance(target, ast.Name) and target.id == name for target in _targets(node))
+    return getattr(node, "value", None) if named else None
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    """Return what a statement assigns to."""
+    return [node.target] if isinstance(node, ast.AnnAssign) else node.targets if isinstance(node, ast.Assign) else []

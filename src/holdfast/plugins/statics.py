@@ -39,7 +39,7 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
         return []
     kinds = frozenset(kind for hook in hooks.EVENTS.values() for kind in hook.accepts)  # each is its function's name
     makers = _makers(tree, kinds)
-    has_options = "Options" in scan.bindings(tree)[0]
+    has_options = "Options" in scan.top_level(tree)
     own = {route.function: route for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
     found: list[str] = []
     for node in tree.body:
