@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.hookspecs import EVENTS
-from holdfast.clients.claude.replies import PLAIN_EVENTS
+from holdfast.clients.claude.replies import LAST_VALUE, PLAIN_EVENTS, PRECEDENCE, SWITCHES
 from holdfast.errors import did_you_mean
 from holdfast.plugins import outcomes
 from holdfast.plugins.outcomes import Outcome, OutcomeError
@@ -17,23 +17,15 @@ if TYPE_CHECKING:
 _REFUSED = 2  # the exit code by which a hook refuses (client fact §1.3)
 _REFUSALS = ("deny", "block", "force_turn")
 _CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")  # plain text is context (§1.3)
-_SWITCHES = {
-    "reloadSkills": outcomes.reload_skills,
-    "retry": outcomes.retry,
-    "suppressOriginalPrompt": outcomes.suppress_prompt,
-}
 _VALUES: dict[str, Callable[[Any], Outcome]] = {
+    **{key: getattr(outcomes, kind) for kind, key in LAST_VALUE.items()},
     "updatedInput": outcomes.change_input,
-    "updatedToolOutput": outcomes.change_output,
-    "sessionTitle": outcomes.title,
-    "displayContent": outcomes.display,
     "initialUserMessage": outcomes.initial_message,
     "classifierContext": outcomes.classify,
     "watchPaths": outcomes.watch,
 }
-_DECISIONS = {"deny": outcomes.deny, "ask": outcomes.ask, "allow": outcomes.allow, "defer": outcomes.defer}
 _BESIDE = ("hookEventName", "permissionDecision", "permissionDecisionReason", "additionalContext", "decision")
-_SPECIFIC = (*_VALUES, *_SWITCHES, *_BESIDE, "action", "content")
+_SPECIFIC = (*_VALUES, *SWITCHES.values(), *_BESIDE, "action", "content")
 _TOP = ("continue", "stopReason", "decision", "reason", "systemMessage", "terminalSequence", "suppressOutput")
 
 
@@ -102,9 +94,9 @@ def _top(event: str, body: Mapping[str, Any]) -> list[Outcome]:
 def _specific(event: str, body: Mapping[str, Any]) -> list[Outcome]:
     found = []
     if decision := body.get("permissionDecision"):
-        if decision not in _DECISIONS:
-            raise OutcomeError(f"printed permissionDecision {decision!r}; it is one of {', '.join(_DECISIONS)}")
-        found.append(_DECISIONS[decision](body.get("permissionDecisionReason") or f"{decision} by a hook"))
+        if decision not in PRECEDENCE:
+            raise OutcomeError(f"printed permissionDecision {decision!r}; it is one of {', '.join(PRECEDENCE)}")
+        found.append(getattr(outcomes, decision)(body.get("permissionDecisionReason") or f"{decision} by a hook"))
     if permission := body.get("decision"):
         found += _permission(permission)
     if context := body.get("additionalContext"):
@@ -113,7 +105,7 @@ def _specific(event: str, body: Mapping[str, Any]) -> list[Outcome]:
     if action := body.get("action"):
         found.append(outcomes.answer(action, body.get("content")))
     found += [make(body[key]) for key, make in _VALUES.items() if body.get(key) is not None]
-    return found + [make() for key, make in _SWITCHES.items() if body.get(key)]
+    return found + [Outcome(kind) for kind, key in SWITCHES.items() if body.get(key)]
 
 
 def _permission(decision: Mapping[str, Any]) -> list[Outcome]:

@@ -38,8 +38,8 @@ REASONED = {
 _FOR_MODEL = frozenset({"advise", "force_turn", "initial_message", "instruct_summary"})
 # The key of `hookSpecificOutput` for kinds of which the last value counts, and for those without a value (client fact
 # §1.6).
-_LAST_VALUE = {"change_output": "updatedToolOutput", "title": "sessionTitle", "display": "displayContent"}
-_SWITCHES = {"reload_skills": "reloadSkills", "retry": "retry", "suppress_prompt": "suppressOriginalPrompt"}
+LAST_VALUE = {"change_output": "updatedToolOutput", "title": "sessionTitle", "display": "displayContent"}
+SWITCHES = {"reload_skills": "reloadSkills", "retry": "retry", "suppress_prompt": "suppressOriginalPrompt"}
 _LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
@@ -232,9 +232,9 @@ def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the values that handlers changed; the last one counts, because it was made from the earlier ones."""
     body: dict[str, Any] = {
-        _LAST_VALUE[outcome.kind]: outcome.text if outcome.value is None else outcome.value
+        LAST_VALUE[outcome.kind]: outcome.text if outcome.value is None else outcome.value
         for outcome in outcomes
-        if outcome.kind in _LAST_VALUE
+        if outcome.kind in LAST_VALUE
     }
     if of(outcomes, "initial_message"):
         body["initialUserMessage"] = join_texts(outcomes, "initial_message")
@@ -257,4 +257,4 @@ def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if watched := [path for outcome in of(outcomes, "watch") for path in outcome.value]:
         body["watchPaths"] = list(dict.fromkeys(watched))
-    return body | {key: True for kind, key in _SWITCHES.items() if of(outcomes, kind)}
+    return body | {key: True for kind, key in SWITCHES.items() if of(outcomes, kind)}
