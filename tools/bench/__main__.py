@@ -62,7 +62,7 @@ def main() -> int:
 def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return a part's figures as JSON values, or the reason why there are none."""
     if part == "growth":
-        return {"points": [point._asdict() for point in growth.measure(tuple(growth.RANGES), growth.ROUNDS)]}
+        return {"points": [point._asdict() for point in growth.measure()]}
     program = client.binary(options.client)
     if part == "client" and program is None:
         return {"why": f"no client {options.client} is installed; `make clients` fetches it"}

@@ -2,13 +2,10 @@
 
 The middle size of each range is what Holdfast is built for, where an event takes at most 1.5 times as long as with the
 smallest. The largest still has to work. All sizes take turns, round after round, so that noise meets them alike.
-
-    python -m tools.bench.growth [RANGE …] [--rounds N]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -29,7 +26,7 @@ from tools.bench import place as places
 from tools.bench.race import REST_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from tools.bench.place import Place
 
@@ -37,7 +34,7 @@ EVENTS = (
     *("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit"),
     *("PreToolUse-Bash", "PreToolUse-Agent", "PostToolUse-Agent", "Stop"),
 )
-ROUNDS = 11
+_ROUNDS = 11
 _SLOW_S = 5.0  # a size that takes longer than this for an event isn't measured a third time
 _OLD_S = 40 * 86_400  # a workflow changed so long ago has no owner any more
 
@@ -53,36 +50,22 @@ class Point(NamedTuple):
     ratio: float
 
 
-def main() -> None:
-    """Measure, and print a line for each point."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("ranges", nargs="*", metavar="RANGE", help=", ".join(RANGES))
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    options = parser.parse_args()
-    if unknown := set(options.ranges) - set(RANGES):
-        parser.error(f"there is no range {', '.join(sorted(unknown))}")
-    for point in measure(options.ranges or tuple(RANGES), options.rounds):
-        what = f"{point.range:<11}{point.mode:<5}{point.event:<21}{point.size:>14,}"
-        print(f"{what}: {point.ms:8.1f} ms ×{point.ratio:.2f}", flush=True)
-
-
-def measure(ranges: Sequence[str], rounds: int) -> Iterator[Point]:
-    """Yield the points of ranges, each event cold and warm."""
-    for name in ranges:
-        fill, sizes = RANGES[name]
+def measure() -> Iterator[Point]:
+    """Yield the points of all ranges, each event cold and warm."""
+    for name, (fill, sizes) in RANGES.items():
         with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
             homes = {size: places.make(Path(folder).resolve() / str(size)) for size in sizes}
             try:
                 for size, place in homes.items():
                     fill(place, size)
                 for event in EVENTS:
-                    yield from _points(name, event, homes, rounds)
+                    yield from _points(name, event, homes)
             finally:
                 for place in homes.values():
                     warmth.end(place.home)
 
 
-def _points(name: str, event: str, homes: dict[int, Place], rounds: int) -> Iterator[Point]:
+def _points(name: str, event: str, homes: dict[int, Place]) -> Iterator[Point]:
     """Measure an event in all sizes in turns; the first two rounds only warm the caches."""
     for mode in ("cold", "warm"):
         times: dict[int, dict[int, float]] = {size: {} for size in homes}
@@ -92,7 +75,7 @@ def _points(name: str, event: str, homes: dict[int, Place], rounds: int) -> Iter
                 places.warm_up(place)
             else:
                 place.place.variables |= places.COLD
-        for number in range(rounds + 2):
+        for number in range(_ROUNDS + 2):
             for size, place in homes.items():
                 if times[size] and max(times[size].values()) > _SLOW_S * 1000:
                     continue
@@ -250,7 +233,3 @@ RANGES: dict[str, tuple[Callable[[Place, int], None], tuple[int, ...]]] = {
     "ledger": (_ledger, (1_000, 100_000, 1_000_000)),
 }
 """What grows: how a place is filled, and its sizes (files, tasks, bytes or rows)."""
-
-
-if __name__ == "__main__":
-    main()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.clients import claude as module
 from holdfast.clients.claude import claude
 from tests.tables import each_row
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
@@ -40,19 +40,3 @@ def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "getppid", lambda: 1)
 
     assert claude.process({}) is None
-
-
-def test_the_client_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event asks several times, and each time would open the file of each ancestor."""
-    opened: list[Path] = []
-    read = Path.read_text
-
-    def reading(file: Path, *given: str) -> str:
-        opened.append(file)
-        return read(file, *given)
-
-    monkeypatch.setattr(Path, "read_text", reading)
-    module._claude_above.cache_clear()
-
-    assert claude.process({}) == claude.process({})
-    assert len(opened) == len(set(opened))
