@@ -35,7 +35,7 @@ def finish(scene: Scene, *ids: str, cost: str | None = None) -> None:
 
 def paid(run: Run, id_: str, cost: str | None) -> None:
     if cost:
-        moves.spend(run, id_, cost)
+        moves.price(run, id_, cost)
     moves.finish(run, id_)
 
 

@@ -145,14 +145,10 @@ def test_what_contradicts_itself_says_what_to_do(root: Path, started: Command) -
     """What has one answer is repaired; the rest has its own way."""
     started("done", "1.1")
     data = state(root)
-    data["orchestrator"] |= {"status": "planning", "current_phase": 7}
     data["supervisor"]["interventions"] = [{"action": "pass"}]
     (root / ".claude/agent-state.json").write_text(json.dumps(data))
 
     found = {each.code: each for each in findings(root)}
-    assert found["planning"].remedy == "`holdfast orchestrator approve` begins it"
-    assert found["position"].text.endswith("current_phase is 7, but the run has 2 phases, counted from 0")
-    assert found["position"].remedy == 'correct "orchestrator.current_phase", or start a task'
     assert found["counters"].text.endswith("conflicts_detected is 0, not 1 (so many interventions are listed)")
     assert found["counters"].fix is not None
     doctor = holdfast("doctor", root=root, code=1).out
@@ -174,7 +170,7 @@ REFUSED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("learn", "insight", "  "), "needs a lesson"),
     (("learn", "insight", "Look first", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
     (("bounds", "--time", "long"), "such as 1d, 2h"),
-    (("bounds", "--time", "0h"), "'0h' can't be a bound; give one of more than 0"),
+    (("bounds", "--time", "0h"), "a bound is more than 0"),
     (("bounds", "--cost", "$0.00"), "more than 0"),
     (("checkpoint", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
     (("checkpoint", "checkpoint-001.json"), "add --restore"),
@@ -204,7 +200,7 @@ def test_what_cannot_be_done_is_refused_with_a_way_on(root: Path, started: Comma
 BIG = "# Many\n### Phase 1: A\n" + "".join(f"#### Task 1.{number}: t\n" for number in range(1, 9))
 SUMS, AT_WORK, DONE = "safety_bounds", "active_agents.0", "completed_tasks.0"
 STORIES: dict[str, tuple[str, ...]] = {
-    "each attempt costs, and the pause between them doesn't": (
+    "each attempt takes time, and the pause between them doesn't": (
         "12:00:00 update --phase 1.1 --status active",
         f"= {AT_WORK}.type task-executor; {AT_WORK}.started 2026-01-15T12:00:00Z; {AT_WORK}.iteration 0",
         f"= {AT_WORK}.status in_progress; pending_tasks.0.task 1.2",
@@ -214,21 +210,19 @@ STORIES: dict[str, tuple[str, ...]] = {
         "12:55:00 supervise on_demand",
         f"= {SUMS}.warnings []",
         "13:00:00 update --phase 1.1 --status active",
-        "13:05:00 task 1.1 --cost 0.10",
+        "13:05:00 task 1.1 --cost 0.40",
         "13:05:00 done 1.1",
         f"= {DONE}.cost $0.40; {DONE}.time_elapsed 15m 0s; {DONE}.iterations 2",
         f"= {SUMS}.cost_so_far $0.40; {SUMS}.elapsed_time 0h 15m 0s",
     ),
-    "an unknown cost stays unknown until it is named, and its known part is in the sum": (
+    "a cost is unknown until it is named, and can be corrected": (
         "12:00:00 task 1.1 --cost 0.20",
         "12:00:00 done 1.1",
-        "12:00:00 task 1.2 --cost 0.10",
-        "12:00:00 update --phase 1.2 --status failed --error Disk",
-        "12:00:00 task 1.2 --iterate",
         "12:00:00 done 1.2",
-        f"= completed_tasks.1.cost unknown; {SUMS}.cost_so_far $0.30; {SUMS}.warnings []",
-        "12:00:00 task 1.2 --cost 0.05",
-        f"= completed_tasks.1.cost $0.15; {SUMS}.cost_so_far $0.35",
+        f"= completed_tasks.1.cost unknown; {SUMS}.cost_so_far $0.20; {SUMS}.warnings []",
+        "12:00:00 task 1.2 --cost 0.15",
+        "12:00:00 task 1.1 --cost 0.1",
+        f"= {DONE}.cost $0.10; completed_tasks.1.cost $0.15; {SUMS}.cost_so_far $0.25",
     ),
     "a skipped attempt takes time, ends its phase, and comes back by a retry": (
         "12:00:00 update --phase 1.1 --status active",
@@ -407,15 +401,6 @@ def test_a_skipped_task_is_skipped_in_the_log_and_has_its_title(root: Path, star
     assert started("log").out.count("task skipped") == 2, "it is noted once"
 
 
-def test_only_a_criterion_of_the_document_can_be_met(started: Command) -> None:
-    """In any spelling; a task without criteria takes any."""
-    refused = started("task", "1.1", "--met", "nonsense", code=1).err
-    assert "task 1.1 has no criterion 'nonsense'" in refused
-    assert '"model updated", "migration tested"' in refused
-    started("task", "1.1", "--met", "Migration tested")
-    started("task", "1.2", "--met", "anything")
-
-
 @pytest.mark.parametrize("more", [(), ("--phase", "A")])
 def test_a_path_of_no_document_is_refused(root: Path, run: Command, more: tuple[str, ...]) -> None:
     """Nothing is started, and no document is written under that name."""
@@ -490,14 +475,12 @@ def test_repair_mends_what_has_one_answer(root: Path, started: Command) -> None:
 
 
 def test_repair_says_all_that_it_changed(root: Path, started: Command) -> None:
-    """Also what follows from a correction, such as a phase that the doctor would have left to you."""
+    """Also what follows from a correction."""
     path = root / ".claude/agent-state.json"
     data = json.loads(path.read_bytes())
     data["orchestrator"]["current_phase"] = 9
     data["completed_tasks"] = [{"task": "1.1"}]
     path.write_text(json.dumps(data))
-    assert "orchestrator.current_phase" in {each.field for each in findings(root)}
-
     done = " ".join(holdfast("doctor", "orchestrator", "--fix", root=root).out.split())
 
     assert "corrected the run: current_phase was 9, and now is 0" in done

@@ -232,7 +232,7 @@ def test_a_completed_task_can_be_reopened_and_a_run_cancelled(example: HoldfastP
         assert (data["orchestrator"]["status"], data["orchestrator"]["end_time"]) == ("executing", None), status
         assert [(each["task"], each["iteration"]) for each in data["active_agents"]] == [("2.1", 2)], status
         assert data["safety_bounds"] == sums, status
-        run(example, "orchestrator", "task", "2.1", "--cost", "0")
+        run(example, "orchestrator", "task", "2.1", "--cost", "0.25")
         FORMAT.move(project, lambda run: moves.finish(run, "2.1"), why="finish")
         done = state(example)["completed_tasks"][-1]
         assert (done["cost"], done["iterations"], done["files_modified"]) == ("$0.25", 2, ["a.py"]), status

@@ -71,16 +71,22 @@ def ready(workflow: Workflow) -> tuple[Phase, ...]:
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return the next step with the prompt for its agent (R000-34, R000-35), None at the end.
+    """Return the next step with the prompt for its agent (R000-34, R000-35), None at the end."""
+    return registry.get(workflow.format).step(workflow) or plain_step(workflow)
 
-    The prompt's context is what the phase before hands over; the first phase has none (I000-4).
+
+def plain_step(workflow: Workflow) -> Step | None:
+    """Return the next step for which a format has no words of its own.
+
+    The prompt's context is what the phase before hands over; the first phase has none (I000-4). Of tasks that needn't
+    follow one another, it is what the first one hands over that the task needs.
     """
-    if own := registry.get(workflow.format).step(workflow):
-        return own
     phase = due(workflow)
     if phase is None:
         return None
     before = numbered(workflow, phase.number - 1)
+    if not workflow.in_order:
+        before = next((each for each in workflow.phases if each.id in workflow.needs), None)
     agent = f" (agent {phase.agent})" if phase.agent else ""
     text = workflow.next_step if phase.number == workflow.current else ""
     text = text or f'{_VERBS.get(phase.status, "start")} {workflow.named(phase)} "{phase.title}"{agent}'

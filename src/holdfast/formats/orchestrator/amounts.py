@@ -33,11 +33,12 @@ def as_money(amount: Decimal) -> str:
     return f"${fine if isinstance(exponent, int) and exponent < -2 else amount.quantize(_CENT):f}"
 
 
-def asked_money(text: str) -> str:
-    """Return an amount that a person gave as `$…`, in their own digits. Raises HoldfastError if it is none."""
-    if money(text) is None:
+def asked_money(text: str) -> Decimal:
+    """Return an amount that a person gave. Raises HoldfastError if it is none."""
+    amount = money(text)
+    if amount is None:
         raise HoldfastError(f"{text!r} isn't an amount of money; give one such as $0.20 or 0.20")
-    return f"${text.strip().removeprefix('$').strip()}"
+    return amount
 
 
 def seconds(text: Any) -> int | None:
@@ -56,11 +57,12 @@ def as_time(total: int, *, hours: bool = False) -> str:
     return f"{whole}h {minutes}m {rest}s" if hours or whole else f"{minutes}m {rest}s"
 
 
-def asked_time(text: str) -> str:
-    """Return a time that a person gave, as it is. Raises HoldfastError if it is none."""
-    if seconds(text) is None:
+def asked_time(text: str) -> int:
+    """Return a time that a person gave in seconds. Raises HoldfastError if it is none."""
+    time = seconds(text)
+    if time is None:
         raise HoldfastError(f"{text!r} isn't a time; give one such as 1d, 2h, 90m or 1h 30m")
-    return " ".join(text.split())
+    return time
 
 
 def sum_money(texts: Iterable[Any]) -> Decimal:

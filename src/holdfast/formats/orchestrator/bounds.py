@@ -76,15 +76,13 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     """
     if run.terminal:
         raise TransitionError(f"the run is {run.status}, so its bounds stay as they are")
-    named: dict[str, Any] = {
-        "max_iterations_per_task": iterations,
-        "max_cost": None if cost is None else amounts.asked_money(cost),
-        "max_time": None if time is None else amounts.asked_time(time),
-    }
-    amount = {"max_cost": amounts.money, "max_time": amounts.seconds}
-    for key, value in named.items():
-        if value is not None and not amount.get(key, int)(value):
-            raise HoldfastError(f"{value!r} can't be a bound; give one of more than 0")
+    named: dict[str, Any] = {"max_iterations_per_task": iterations}
+    if cost is not None:
+        named["max_cost"] = f"${cost.strip().removeprefix('$').strip()}" if amounts.asked_money(cost) else ""
+    if time is not None:
+        named["max_time"] = " ".join(time.split()) if amounts.asked_time(time) else ""
+    if "" in named.values():
+        raise HoldfastError("a bound is more than 0")
     run.part("safety_bounds").update({key: value for key, value in named.items() if value is not None})
 
 
@@ -115,11 +113,9 @@ def exceeded(run: Run) -> str:
 
 
 def unknown_costs(run: Run) -> str:
-    """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
-    done = run.entries("completed_tasks")
-    tasks = {schema.task_of(each) for each in done if each.get("cost") == amounts.UNKNOWN}
-    tasks |= {id_ for id_, noted in run.all_noted().items() if noted.get("unknown")}
-    return f"Cost is unknown for {wording.count(len(tasks), 'task')}, so the sum may be too low" if tasks else ""
+    """Return how many completed tasks have an unknown cost, which no sum has; empty for none."""
+    tasks = [each.get("cost") for each in run.entries("completed_tasks")].count(amounts.UNKNOWN)
+    return f"Cost is unknown for {wording.count(tasks, 'task')}, so the sum may be too low" if tasks else ""
 
 
 def _is_mark(warning: str) -> bool:

@@ -24,7 +24,7 @@ from holdfast.formats.orchestrator import (
     view,
 )
 from holdfast.formats.orchestrator.run import REVIEWER, stamp
-from holdfast.workflow import assignments, extras, statefile
+from holdfast.workflow import assignments, extras, statefile, verbs
 from holdfast.workflow.findings import Finding, aside, notice
 from holdfast.workflow.model import Brief, Foreign, Step
 from holdfast.workflow.store import FileDraft, FileFormat
@@ -189,20 +189,13 @@ class OrchestratorFormat(FileFormat):
         """Return the task to work on next, the outer review once all are completed, None when the run is over."""
         if workflow.finished:
             return None
-        tasks = {each.id: each for each in workflow.phases}
         if not workflow.due:
             text = "review the whole run, then end it with `holdfast done --all`"
             return Step(0, workflow.total, "Outer review", "", "Outer review", text)
-        due = tasks[workflow.due[0]]
-        verb = {"active": "go on with", "failed": "retry", "blocked": "retry"}.get(due.status, "start")
-        if workflow.status == "pending":
-            verb = f"approve the plan with `holdfast orchestrator approve`, then {verb}"
-        agent = f" (agent {due.agent})" if due.agent else ""
-        before = next((tasks[each] for each in workflow.needs), None)
-        prompt = f"{due.title}\n\nContext: {before.handover}" if before and before.handover else due.title
-        return Step(
-            due.number, workflow.total, due.title, due.agent, prompt, f'{verb} task {due.id} "{due.title}"{agent}'
-        )
+        step = verbs.plain_step(workflow)
+        if step and workflow.status == "pending":
+            return step._replace(text=f"approve the plan with `holdfast orchestrator approve`, then {step.text}")
+        return step
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         """Return the document's section on a task, its success criteria, and the learnings that bear on it."""

@@ -74,8 +74,8 @@ def iterate(run: Run, id_: str) -> None:
 def finish(run: Run, id_: str, *, handover: str = "") -> None:
     """Complete a task (R003-15): its entry, the sums, the phase's milestone and the checkpoint move in one step.
 
-    A task whose start was forgotten is started first. Its time and cost include those of attempts that failed. The last
-    task of all makes the run `reviewing`; nothing completes the run but `complete`.
+    A task whose start was forgotten is started first. Its time includes that of attempts that failed. The last task
+    of all makes the run `reviewing`; nothing completes the run but `complete`.
 
     Args:
         run: the run.
@@ -95,7 +95,6 @@ def finish(run: Run, id_: str, *, handover: str = "") -> None:
     begin(run, id_)
     entry, note = run.executor(id_) or {}, run.note(id_)
     _end_attempt(run, entry)
-    cost = amounts.UNKNOWN if note.get("unknown") else note.pop("cost")  # the known part of an unknown cost stays
     run.listed("completed_tasks").append(
         {
             "task": id_,
@@ -103,7 +102,7 @@ def finish(run: Run, id_: str, *, handover: str = "") -> None:
             "completed": run.stamp,
             "iterations": max(values.number(entry.get("iteration")) or 0, 1),
             "time_elapsed": note.pop("time", amounts.as_time(0)),
-            "cost": cost,
+            "cost": note.pop("cost", amounts.UNKNOWN),
             "files_modified": list(dict.fromkeys(values.texts(note.pop("files", None), "files", []))),
             "success_criteria_met": values.members(note.pop("criteria", None)),
         }
@@ -134,26 +133,13 @@ def judge_criteria(run: Run, id_: str, criteria: Mapping[str, bool]) -> None:
     into[key] = {**values.members(into.get(key)), **criteria}
 
 
-def spend(run: Run, id_: str, cost: str) -> None:
-    """Record what a task's present attempt costs, or what its last one cost if that is unknown.
-
-    Raises TransitionError if that is known, HoldfastError if the cost is no money.
-    """
+def price(run: Run, id_: str, cost: str) -> None:
+    """Record what a task has cost, all of its attempts together. Raises HoldfastError if the cost is no money."""
     ensure_open(run)
-    task, note = run.task(id_), run.note(id_)
-    if task.status in ("active", "pending"):
-        note["spent"] = amounts.asked_money(cost)
-        return
-    unknown = note.get("unknown")
-    if not isinstance(unknown, list) or not unknown:
-        raise TransitionError(f"what the last attempt at task {id_} cost is known already")
-    _charge(run, id_, cost)
-    if len(unknown) > 1:
-        note["unknown"] = unknown[:-1]
-        return
-    note.pop("unknown")
-    if (entry := run.completed(id_)) is not None:
-        entry["cost"] = note.pop("cost")
+    holder, sums = run.completed(id_) or run.note(id_), run.part("safety_bounds")
+    now, before = amounts.asked_money(cost), amounts.money(holder.get("cost")) or Decimal(0)
+    holder["cost"] = amounts.as_money(now)
+    sums["cost_so_far"] = amounts.as_money((amounts.money(sums.get("cost_so_far")) or Decimal(0)) - before + now)
 
 
 def reopen(run: Run, id_: str) -> None:
@@ -172,8 +158,6 @@ def reopen(run: Run, id_: str) -> None:
         return
     names = {"time": "time_elapsed", "cost": "cost", "files": "files_modified", "criteria": "success_criteria_met"}
     note.update({name: before.get(key) for name, key in names.items() if before.get(key) != amounts.UNKNOWN})
-    if before.get("cost") == amounts.UNKNOWN:
-        note.setdefault("unknown", [1])
     note["name"] = task.title
     run.data["completed_tasks"] = [each for each in run.listed("completed_tasks") if schema.task_of(each) != id_]
     phase = run.phase_name(schema.key(id_)[0])
@@ -185,7 +169,7 @@ def reopen(run: Run, id_: str) -> None:
 def fail(run: Run, id_: str, reason: str) -> None:
     """End an attempt at a task without success; it is blocked until somebody starts it again or skips it.
 
-    It isn't listed as completed, and what it cost and took is in the sums. Raises TransitionError if it is completed.
+    It isn't listed as completed, and what it took is in the sums. Raises TransitionError if it is completed.
     """
     ensure_open(run)
     if run.task(id_).status == "completed":
@@ -216,7 +200,7 @@ def skip(run: Run, id_: str) -> None:
 def remove_agent(run: Run, id_: str) -> None:
     """Make a task pending again whose agent is gone (R003-30, I003-8).
 
-    The time and cost of its attempt count for nothing, since nobody knows when it ended.
+    The time of its attempt counts for nothing, since nobody knows when it ended.
     """
     ensure_open(run)
     run.remove_agents(lambda entry: _is_executor(entry, id_))
@@ -302,25 +286,10 @@ def _milestone(run: Run, number: int) -> dict[str, Any]:
 
 
 def _end_attempt(run: Run, entry: Mapping[str, Any]) -> None:
-    """Add an attempt's cost and time to its task's and to the run's sums; an unknown cost to none (I003-10)."""
-    id_ = schema.task_of(entry)
-    note, sums, spent = run.note(id_), run.part("safety_bounds"), bounds.worked(run, entry)
+    """Add an attempt's time to its task's and to the run's sums (I003-10)."""
+    note, sums, spent = run.note(schema.task_of(entry)), run.part("safety_bounds"), bounds.worked(run, entry)
     note["time"] = amounts.as_time((amounts.seconds(note.get("time")) or 0) + spent)
     sums["elapsed_time"] = amounts.as_time((amounts.seconds(sums.get("elapsed_time")) or 0) + spent, hours=True)
-    if "spent" in note:
-        _charge(run, id_, note.pop("spent"))
-    else:
-        noted = note.get("unknown")
-        attempts: list[int] = noted if isinstance(noted, list) else []
-        iteration = max(values.number(entry.get("iteration")) or 0, 1)  # not a count: the same end may be noted twice
-        note["unknown"] = sorted({*attempts, iteration})
-
-
-def _charge(run: Run, id_: str, cost: str) -> None:
-    """Add a cost to a task's and to the run's sum. Raises HoldfastError for no money."""
-    added = amounts.money(amounts.asked_money(cost)) or Decimal(0)
-    for where, key in ((run.note(id_), "cost"), (run.part("safety_bounds"), "cost_so_far")):
-        where[key] = amounts.as_money((amounts.money(where.get(key)) or Decimal(0)) + added)
 
 
 def _is_executor(entry: Mapping[str, Any], id_: str) -> bool:

@@ -14,7 +14,7 @@ import click
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.formats.orchestrator import bounds as safety
-from holdfast.formats.orchestrator import learnings, moves, schema, snapshots, supervision, task_document
+from holdfast.formats.orchestrator import learnings, moves, schema, snapshots, supervision
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow import values
 from holdfast.workflow.format import Answer
@@ -43,9 +43,7 @@ def task(
     project: Records,
     id_: Annotated[str, {"metavar": "ID"}],
     *,
-    cost: Annotated[
-        str | None, {"metavar": "$N"}, "What the present attempt costs, or the last one if unknown."
-    ] = None,
+    cost: Annotated[str | None, {"metavar": "$N"}, "What it has cost, all attempts together."] = None,
     met: Annotated[Texts, {"metavar": "NAME"}, "A success criterion that is met. Repeat it."] = (),
     unmet: Annotated[Texts, {"metavar": "NAME"}, "A success criterion that isn't met. Repeat it."] = (),
     iterate: Annotated[bool, "Begin its next iteration, also after it failed or was skipped."] = False,
@@ -71,9 +69,8 @@ def task(
 
     def edit(run: Run) -> None:
         run.task(id_)
-        task_document.ensure_criteria(project, run, id_, (*met, *unmet))
         if cost:
-            moves.spend(run, id_, cost)
+            moves.price(run, id_, cost)
         if met or unmet:
             moves.judge_criteria(run, id_, {**dict.fromkeys(met, True), **dict.fromkeys(unmet, False)})
         if iterate:
