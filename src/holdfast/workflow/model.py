@@ -349,8 +349,7 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is the number of workflows that were not looked at, because others changed later, or because the search was
-    out of time (`search.SEARCH_TIMEOUT_S`).
+    `left` is the number of workflows that were not looked at, because others changed later.
     """
 
     workflows: tuple[Workflow, ...] = ()
