@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -103,15 +102,6 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
     assert said(path, since=len(lines[0]) + 5) == ["b", "y", "xb"], "half a line is none"
     assert said(path, newest=False, most=sum(map(len, lines[:2])) + 5) == ["x b b", "x"]
     assert reader.reading(path, None).end == sum(map(len, lines[:4])) + 4, "the last line may grow"
-
-
-def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process's own clock runs on where the whole machine was stopped, so no clock may say how much is read."""
-    ticks = itertools.count(step=60)
-    monkeypatch.setattr(time, "thread_time", lambda: next(ticks))
-    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
-    monkeypatch.setattr(time, "process_time", lambda: next(ticks))
-    assert len(said(put(tmp_path, b"\n".join(prompts(*["x"] * 200))))) == 200
 
 
 def test_images_hide_no_request(tmp_path: Path) -> None:
