@@ -51,8 +51,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     if not told and event.prompt.lstrip().startswith("/"):
         told = sessions.restore_for_command(event, context, event.prompt)
     told = told or sessions.renewed(event, context)
-    sessions.take_evidence(event, context)
-    return deliver([*told, *news])
+    return deliver([*told, *news, *sessions.take_evidence(event, context)])
 
 
 @hookimpl

@@ -22,7 +22,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions import archive, contents, erasure, phases
 from holdfast.sessions.erasure import Scope
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import guidance, places, registry, statefile, verbs
+from holdfast.workflow import guidance, places, registry, search, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import brought, described
 from tests.formats.memory import Memory
@@ -414,7 +414,7 @@ def test_every_content_is_kept_and_can_be_put_back(kit: Kit) -> None:
     first = kit.start()
     now = kit.update(first, reminders=("One",))
     for path in states(kit):
-        assert kit.project.latest(path, statefile.LIMIT_BYTES) == path.read_bytes()
+        assert kit.project.latest(path, search.LIMIT_BYTES) == path.read_bytes()
 
     back = kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=False)
 
@@ -549,7 +549,7 @@ def test_no_link_is_followed_out_of_the_project(kit: Kit, tmp_path: Path, linked
 def test_a_huge_file_is_not_read(kit: Kit) -> None:
     """What was known of it is shown; it stays as it is."""
     made = kit.begun()
-    made.path.write_bytes(made.raw + b" " * statefile.LIMIT_BYTES)
+    made.path.write_bytes(made.raw + b" " * search.LIMIT_BYTES)
     before = kit.files()
 
     found = kit.adapter.find(kit.project)

@@ -15,7 +15,7 @@ from holdfast.dispatch.budget import units
 from holdfast.sessions import compactions, deliveries
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
-from holdfast.workflow import registry, statefile, store
+from holdfast.workflow import registry, search, statefile, store
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
@@ -450,7 +450,7 @@ def test_what_is_excluded_is_not_in_the_trail(project: HoldfastProject, tmp_path
     assert "FAILED [excluded]" in given and "test_parser" not in given
 
 
-LARGE = json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT_BYTES})
+LARGE = json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * search.LIMIT_BYTES})
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])

@@ -196,6 +196,15 @@ def test_repairs_come_to_an_end(workflows: Workflows, folder: Path, context: obj
     assert workflows.task(folder, "IMPL-1.2")["context"]["parent"] == "IMPL-1"
 
 
+def test_a_link_in_place_of_a_session_is_named(workflows: Workflows, folder: Path) -> None:
+    """Its marker stays, for somebody may put the folder there."""
+    folder.rename(workflows.top / "real")
+    folder.symlink_to("real")
+    assert "is a symbolic link, which is not followed" in workflows.check()
+    workflows.repair()
+    assert workflows.markers() == [".active-WFS-user-auth"]
+
+
 def test_a_broken_task_is_one_finding(workflows: Workflows, folder: Path) -> None:
     """Its last content counts against the rules, and the remedy is the one that helps."""
     (folder / ".task/IMPL-1.json").write_text("{bad")

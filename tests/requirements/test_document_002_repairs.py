@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -183,8 +184,12 @@ def test_a_completed_session_keeps_no_other_from_being_repaired(workflows: Workf
     workflows.add("Paint it")
     (later / "TODO_LIST.md").unlink()
     (workflows.top / f".active-{folder.name}").touch()
+    (workflows.top / "WFS-linked").symlink_to(later)
+    marker = workflows.top / ".active-WFS-linked"
+    marker.touch()
+    os.utime(marker, (1, 1))
     workflows.repair()
-    assert workflows.markers() == [f".active-{later.name}"]
+    assert workflows.markers() == [".active-WFS-linked", f".active-{later.name}"]
     assert workflows.state(folder)["status"] == "completed"
     assert "Paint it" in workflows.todo(later)
 

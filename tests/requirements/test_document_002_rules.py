@@ -62,13 +62,14 @@ BROKEN: tuple[tuple[int, str, Any, str], ...] = (
     (7, "flow_control.pre_analysis", [STEP | {"command": ""}], "it is empty"),
     (7, "flow_control.pre_analysis", [STEP | {"on_error": "ignore"}], "it is not one of skip_optional, fail"),
     (7, "flow_control.pre_analysis", [STEP | {"output_to": 1}], "it is not a text"),
+    (7, "flow_control.pre_analysis", [STEP | {"output_to": " "}], "it isn't a variable name"),
     (7, "flow_control.pre_analysis", [STEP, STEP], ""),
     (7, "flow_control.pre_analysis", [STEP | {"step": ["look"]}], ""),
     (7, "flow_control.pre_analysis", [STEP | {"on_error": ""}], "it is not one of skip_optional, fail"),
     (7, "flow_control.pre_analysis", None, "a file has to have it"),
     (8, "context.depends_on", ["IMPL-8"], "there is no .task/IMPL-8.json"),
     (8, "context.depends_on", "IMPL-1.1", "it is not a list"),
-    (8, "context.depends_on", ["IMPL-1.2"], "it is the task itself"),
+    (8, "context.depends_on", ["IMPL-1.2"], "it depends on this task in turn (IMPL-1.2 → IMPL-1.2)"),
     (9, "context.artifacts", {}, "it is not a list"),
     (9, "context.artifacts", [ARTIFACT | {"type": "novel"}], "it is not one of synthesis_specification"),
     (9, "context.artifacts", [ARTIFACT | {"priority": "urgent"}], "it is not one of highest, high, medium, low"),
@@ -161,6 +162,16 @@ def test_all_violations_are_named_in_one_run(workflows: Workflows, folder: Path)
     rules = [rule(each) for each in workflows.violations()]
     assert {3, 4, 6, 8} <= set(rules)
     assert rules.count(6) == 2
+
+
+def test_a_longer_circle_of_dependencies_is_shown(workflows: Workflows, folder: Path) -> None:
+    """R002-33: nobody could begin any of them."""
+    for one, other in (("IMPL-5", "IMPL-6"), ("IMPL-6", "IMPL-7"), ("IMPL-7", "IMPL-5")):
+        plain = changed(example(id=one), "context.parent", "")
+        workflows.put(folder, changed(plain, "context.depends_on", [other]))
+    found = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert any("it depends on this task in turn (IMPL-5 → IMPL-6 → IMPL-7 → IMPL-5)" in each for each in found)
+    assert len(found) == 3
 
 
 def test_a_bracket_in_a_name_that_exists_is_no_wildcard(workflows: Workflows, folder: Path) -> None:
@@ -273,6 +284,18 @@ def test_there_is_no_limit_of_ten_tasks(workflows: Workflows) -> None:
     assert workflows.violations() == []
     assert workflows.add("One more") == "IMPL-13"
     assert workflows.state(folder)["type"] == "medium"
+
+
+def test_what_waits_for_its_own_container_is_told(workflows: Workflows, folder: Path) -> None:
+    """R002-33: it could never begin, and neither could two containers that wait for each other."""
+    workflows.put(folder, changed(example(id="IMPL-1.1"), "context.depends_on", ["IMPL-1"]))
+    problems = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert "it depends on this task in turn (IMPL-1.1 → IMPL-1 → IMPL-1.1)" in problems[0]
+    container = changed(workflows.task(folder, "IMPL-1"), "context.depends_on", ["IMPL-5"])
+    waiting = changed(alone("IMPL-5"), "context.depends_on", ["IMPL-1.1"])
+    workflows.put(folder, container, waiting, changed(example(id="IMPL-1.1"), "context.depends_on", []))
+    problems = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert any("it depends on this task in turn (IMPL-5 → IMPL-1.1 → IMPL-5)" in each for each in problems)
 
 
 def test_a_completed_session_is_not_repaired(workflows: Workflows, folder: Path) -> None:

@@ -289,6 +289,7 @@ def test_histories_have_the_documents_events(scene: Scene) -> None:
     data = scene.state()
     assert data["state_machine"]["cycle_count"] == 2
     assert set(data["state_machine"]["phases"][0]) == {"name", "status", "started_at"}
+    assert "no failing test was recorded in RED" in scene.run("tdd", "green").out
 
 
 def test_a_test_that_fails_confirms_red(scene: Scene) -> None:
@@ -470,10 +471,13 @@ def test_scenario_1_gives_the_task_back(scene: Scene) -> None:
         scene.run("task", number, "--done")
     scene.run("task", "5", "--start")
     scene.run("tdd", "red", "--test-name", "test_login", "--reason", "no login")
-    scene.run("tdd", "green")
+    assert "no failing test was recorded" not in scene.run("tdd", "green").out
     assert "Resuming task 5/7, currently in GREEN phase" in scene.restored()
     parts = {"red": "completed", "green": "in_progress", "refactor": "pending"}
     assert scene.state()["tasks"][4]["tdd_phases"] == parts
+    scene.run("task", "5", "--done")
+    scene.run("task", "6", "--start")
+    assert "no failing test was recorded" in scene.run("tdd", "green").out, "what failed before was of another task"
     assert "has no part 'commit'" in scene.run("tdd", "commit", code=1).err
 
 
@@ -540,12 +544,13 @@ def test_the_run_of_a_live_session_is_not_removed(scene: Scene, monkeypatch: pyt
 
 
 def test_everything_can_be_cleared_by_hand(scene: Scene) -> None:
-    """R004-39: by the document's own commands, which leave the list as it is until the next run."""
+    """R004-39: by the document's own commands, which leave the list as it is; `doctor` mends that."""
     scene.dev()
     scene.path().unlink()
     assert "no workflow is in progress" in scene.holdfast("status").out
-    scene.tdd()
-    assert [each["skill"] for each in scene.listed()] == ["tdd"]
+    assert "is listed, but has no state file" in scene.doctor()
+    scene.doctor("--fix")
+    assert scene.listed() == []
 
 
 def test_a_corrupted_file_is_set_aside(scene: Scene) -> None:
@@ -561,22 +566,21 @@ def test_a_corrupted_file_is_set_aside(scene: Scene) -> None:
     assert "⚠️ Corrupted state file detected. Starting fresh." in said.out + said.err
 
 
-def test_a_wrong_index_is_mended_when_a_workflow_starts_or_ends(scene: Scene) -> None:
+def test_a_wrong_index_is_named_and_mended(scene: Scene) -> None:
     """R004-07 and I004-14: a row without a file, one that is there twice, and a run that has none."""
     scene.dev()
     scene.tdd()
     index = scene.root / record.TOP / "index.json"
     data = json.loads(index.read_bytes())
-    dev = data["active_workflows"][0]
+    dev, tdd = data["active_workflows"]
     data["active_workflows"] = [dev | {"note": "first"}, dev | {"note": "second"}, {"id": "dev-00000000"}]
     index.write_text(json.dumps(data))
 
-    scene.run("start", "release", "1.2", "--phase", "tag")
-    (first, *others) = scene.listed()
-    assert (first["note"], [each["skill"] for each in others]) == ("first", ["release", "tdd"])
-    index.write_text(json.dumps(data))
-    scene.holdfast("cancel", dev["id"])
-    assert [each["skill"] for each in scene.listed()] == ["release", "tdd"]
+    said = scene.doctor()
+    for each in ("dev-00000000 is listed, but", f"{dev['id']} is listed more than once", f"{tdd['id']} is not listed"):
+        assert each in said, said
+    scene.doctor("--fix")
+    assert [each.get("note", each["id"]) for each in scene.listed()] == ["first", tdd["id"]]
 
 
 def test_another_branch_is_named_with_both_ways(scene: Scene) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import paths
+from holdfast.workflow import search
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -18,6 +20,26 @@ if TYPE_CHECKING:
 
 MANY = 400
 OLD = 1_700_000_000
+
+
+class Clock:
+    """A monotonic clock that goes on by a step each time it is read."""
+
+    def __init__(self) -> None:
+        self.at, self.step = 1_000.0, 0.0
+
+    def __call__(self) -> float:
+        self.at += self.step
+        return self.at
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of searches, which stands still; and what is found is kept."""
+    paths.ensure_private(paths.state_dir())
+    made = Clock()
+    monkeypatch.setattr(search, "monotonic", made)
+    return made
 
 
 def put(path: Path, text: str, at: int = OLD) -> Path:
@@ -34,8 +56,10 @@ def state(root: Path, name: str, at: int = OLD, folder: str = "") -> Path:
 
 
 @pytest.mark.parametrize("format_", ["compaction", "wfs", "skills", "hybrid"])
-def test_the_sessions_own_is_found_among_many(holdfast_project: Callable[..., HoldfastProject], format_: str) -> None:
-    """Whatever its format: it is saved and restored, though older ones are left out, which the user hears once."""
+def test_the_sessions_own_is_found_among_many(
+    holdfast_project: Callable[..., HoldfastProject], clock: Clock, format_: str
+) -> None:
+    """Whatever its format: it is saved and restored, though the search was cut, which the user hears once."""
     project = holdfast_project({})
     kind = ("--type", "dev") if format_ == "skills" else ("--phase", "One")
     holdfast("start", "Mine", "--format", format_, *kind, root=project.root, session=project.session)
@@ -46,6 +70,7 @@ def test_the_sessions_own_is_found_among_many(holdfast_project: Callable[..., Ho
         data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "active"}
         put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
         put(project.root / f".workflow/.active-WFS-old-{number}", "")
+    clock.step = 0.05
     assert "read only the newest" in project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
     assert '"Mine"' in project.fire("PreCompact", "PreCompact-auto").stdout
     restored = project.fire("SessionStart", "SessionStart-compact")

@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.sessions import contents
-from holdfast.workflow import statefile
+from holdfast.workflow import search, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,8 +247,8 @@ def test_what_is_saved_at_the_very_end_is_kept(
 def test_nothing_is_written_that_would_not_be_read(project: Workspace) -> None:
     """So that no change costs the workflow."""
     path = project.root / "state.json"
-    long = {"pad": "x" * statefile.LIMIT_BYTES}
-    with pytest.raises(LargeError, match=f"would be larger than {statefile.LIMIT_BYTES} bytes, so it stays as it was"):
+    long = {"pad": "x" * search.LIMIT_BYTES}
+    with pytest.raises(LargeError, match=f"would be larger than {search.LIMIT_BYTES} bytes, so it stays as it was"):
         statefile.write(project, path, long, None, why="test")
     assert not path.exists()
     path.write_text('{"a": 1}')

@@ -1,21 +1,27 @@
-"""Check which tools that reach a shell each guard is asked about."""
+"""Check that each guard saw the calls that it selects, and which tools that reach a shell it sees."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.checks import notice, ok
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events import SINCE
 from holdfast.install import inspection, register
-from holdfast.plugins import discovery
+from holdfast.plugins import activity, discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from holdfast.checks import Finding
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
+
+IDLE_LIMIT = timedelta(days=7)
+"""A guard that last ran longer ago than this was asleep, if a call that it selects was made since then."""
 
 DOORS = {
     **{name: (claude.CALL_EVENT, name) for name in ("Bash", "PowerShell", "Monitor")},
@@ -28,9 +34,30 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Check your functions and the project's that run before a call."""
     files = [file for file in discovery.find(claude, project) if file.place != "shipped" and file.active]
     registered = inspection.registered_events(project)
-    # If nothing is registered, `registration` says so.
-    found = [each for file in files for each in _doors(file, registered)] if registered else []
-    yield from found or [ok("no guard of a shell")]
+    found = list(_idle(project, files))
+    for file in files if registered else ():  # if nothing is registered, `registration` says so
+        found += _doors(file, registered)
+    yield from found or [ok("no guard of a shell, and each guard ran in the last week or nothing called it")]
+
+
+def _idle(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
+    """Compare when each guard last ran with the tool calls in the transcripts of the project's newest sessions."""
+    calls: Sequence[tuple[str, datetime]] | None = None
+    for call in activity.guards(files, claude.CALL_EVENT):
+        last = activity.last_run(call)
+        since = last or clock.from_mtime(call.file.path.stat().st_mtime)
+        if clock.now() - since < IDLE_LIMIT:
+            continue
+        if calls is None:
+            calls = claude.reader().tool_calls(project.root)
+        missed = [
+            (tool, at) for tool, at in calls if at > since and claude.matches(call.route.match, tool, call.route.event)
+        ]
+        if missed:
+            tool, at = max(missed, key=lambda each: each[1])
+            ran = "hasn't run since" if last else "has never run, and was written on"
+            text = f"{call.label} {ran} {since:%Y-%m-%d}, although Claude called {tool} on {at:%Y-%m-%d}"
+            yield notice(text, "holdfast doctor --fire")
 
 
 def _doors(file: HandlerFile, registered: Mapping[str, Sequence[str | None]]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from holdfast.files import access, atomic, cache, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
-from holdfast.workflow import places, registry, statefile
+from holdfast.workflow import places, registry, search, statefile
 from holdfast.workflow.findings import ELSEWHERE, aside
 from holdfast.workflow.values import Deviation
 from holdfast.workflow.wording import count, quoted
@@ -122,7 +122,7 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
     if not os.path.lexists(project.ledger_file):
         return ""  # nothing was, and looking would create it
     try:
-        document.read(path, statefile.LIMIT_BYTES)
+        document.read(path, search.LIMIT_BYTES)
         last = rewind.last_state(project, path)
     except HoldfastError:
         return ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     Mask = Callable[[dict[str, Any]], dict[str, Any]]
@@ -218,6 +219,10 @@ class Transcripts:
     def shares(self, path: str, other: str) -> bool:
         """Return whether two transcripts share entries, because one session continues the other."""
         return False
+
+    def tool_calls(self, root: Path) -> list[tuple[str, datetime]]:
+        """Return the tool calls in the newest sessions of the project at `root`: the tool's name, and the time."""
+        return []
 
 
 class ScriptRuns:

@@ -16,7 +16,7 @@ read or written.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
-- `take_evidence`: what the transcript shows of a workflow: test results.
+- `take_evidence`: what the transcript shows of a workflow, such as commits and test results.
 - `record` keeps an event for replay. `show_status` writes what the client's status line shows.
 
 Example::

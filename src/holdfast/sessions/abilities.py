@@ -5,36 +5,51 @@ Each function takes an event and its context.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions import agents, progress
+from holdfast.sessions import agents, messages, progress
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, wording
+from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.format import Format
     from holdfast.workflow.model import Workflow
 
+_EVIDENCE = "evidence"  # topic: a sentence; its digest follows
 
-def take_evidence(event: Event, context: Context) -> None:
-    """Record what the session's transcript shows of its workflows: test results.
 
-    Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it.
+def take_evidence(event: Event, context: Context) -> list[Message]:
+    """Record what the session's transcript shows of its workflows: commits, test results, edited files.
+
+    Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it. Return
+    the message for the model, which waits for an event whose messages are delivered.
     """
     if event.in_subagent:
-        return
+        return []
     project, conversation = Workspace.at(event, context)
     found = registry.taking_evidence(project, conversation)
-    work = project.transcripts.work(event.transcript_path) if found else ()
+    if not found:
+        return []
+    work = project.transcripts.work(event.transcript_path)
+    notices: list[Message] = []
     for workflow in found:
         try:
-            registry.get(workflow.format).record_evidence(project, workflow, work)
+            sentences = registry.get(workflow.format).record_evidence(project, workflow, work)
         except HoldfastError as error:
             context.log(f"{workflow.place}: its evidence wasn't taken: {error}", level="warning")
+            continue
+        for each in sentences:
+            topic = f"{_EVIDENCE} {hashlib.sha256(each.encode('utf-8', 'replace')).hexdigest()[:12]}"
+            if not messages.was_told(project, conversation, topic, workflow.key):
+                message = Message(f"Holdfast: {wording.clean(each)}")
+                notices.append(messages.once(project, conversation, topic, [workflow.key], message))
+    return notices
 
 
 def held_launch(event: Call, context: Context) -> str:

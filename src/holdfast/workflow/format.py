@@ -173,7 +173,7 @@ class Format:
     # Words.
 
     def step(self, workflow: Workflow) -> Step | None:
-        """Return the next step in the format's own words, None to leave it to `verbs.plain_step`."""
+        """Return the next step in the format's own words, None to leave it to `verbs.step`."""
         return None
 
     def signal(self, workflow: Workflow) -> str:
@@ -246,8 +246,12 @@ class Format:
         """
         return []
 
-    def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> None:
-        """Record what a session ran and edited, oldest first; evidence completes nothing."""
+    def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
+        """Record what a session ran and edited, oldest first, and return sentences for its model.
+
+        Evidence completes nothing. What was recorded before is left out, and the sentences are those that hold now.
+        """
+        return []
 
     def compacted(self, project: Records, workflow: Workflow) -> Workflow:
         """Record that a session goes on with an unfinished workflow after a compaction; return it as it is now."""

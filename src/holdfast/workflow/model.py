@@ -349,7 +349,8 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is the number of workflows that were not looked at, because others changed later.
+    `left` is the number of workflows that were not looked at, because others changed later, or because the search was
+    out of time (`search.SEARCH_TIMEOUT_S`).
     """
 
     workflows: tuple[Workflow, ...] = ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.workflow import wording
+from holdfast.workflow import search, wording
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Problem
 
@@ -108,7 +108,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     """Return, in the same order, the workflows that an event of a session can be about, however many others there are.
 
     These are the one stored at `path`, the session's own, those that lately got an owner or were released, and the last
-    changed of each format.
+    changed of each format, as far as `search.SEARCH_TIMEOUT_S` goes.
     """
 
     keys = project.lately(session)
@@ -124,8 +124,9 @@ def with_keys(project: Records, keys: Collection[str]) -> Found:
 
 
 def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> Found:
-    """Return the workflows with these keys, and the last changed of some formats."""
-    return _together([_asked(project, name, lambda format: format.candidates(project, keys)) for name in names])
+    """Return the workflows with these keys, and the last changed of some formats, as far as there is time."""
+    with search.limited():
+        return _together([_asked(project, name, lambda format: format.candidates(project, keys)) for name in names])
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:

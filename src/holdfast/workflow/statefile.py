@@ -16,6 +16,7 @@ from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, 
 from holdfast.files import atomic, document
 from holdfast.workflow import places
 from holdfast.workflow.model import Problem
+from holdfast.workflow.search import LIMIT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIMIT_BYTES = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
 TOO_LARGE = (
     f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
     "take out what is not needed any more, or move it away"

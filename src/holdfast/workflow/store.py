@@ -14,7 +14,7 @@ from holdfast.errors import MissingError, SchemaMismatch, StateError, Transition
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
-from holdfast.workflow import assignments, extras, places, statefile, views
+from holdfast.workflow import assignments, extras, places, search, statefile, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.findings import ELSEWHERE, aside, notice
 from holdfast.workflow.format import Format
@@ -181,9 +181,10 @@ class FileFormat(Format):
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
-        chosen, left = self.newest(project, self.named(project, keys))
-        found = self.read_all(project, chosen)
-        return replace(found, problems=(*self._closed(project), *found.problems), left=left)
+        wanted = self.named(project, keys)
+        chosen, left = self.newest(project, wanted)
+        found = self.read_all(project, chosen, len(wanted))
+        return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
 
     def _closed(self, project: Records) -> list[Problem]:
         """Return why the folder of several files can't be listed; else the workflows would be gone without a word."""
@@ -217,10 +218,13 @@ class FileFormat(Format):
         chosen = list(dict.fromkeys([*wanted, *last]))
         return chosen, len(there.keys() - set(chosen))
 
-    def read_all(self, project: Records, paths: Iterable[Path]) -> Found:
-        """Return the workflows in some files."""
-        workflows, problems = list[Workflow](), list[Problem]()
-        for path in paths:
+    def read_all(self, project: Records, paths: Iterable[Path], wanted: int = 0) -> Found:
+        """Return the workflows in some files: in the first `wanted`, and in the others as far as there is time."""
+        workflows, problems, left = list[Workflow](), list[Problem](), 0
+        for number, path in enumerate(paths):
+            if number >= wanted and search.out_of_time():
+                left += 1
+                continue
             try:
                 file = self.load(project, path)
                 found, more = self._view(project, file)
@@ -229,7 +233,7 @@ class FileFormat(Format):
                 continue
             workflows.append(found)
             problems += [*([file.problem] if file.broken else ()), *more]
-        return Found(tuple(workflows), tuple(problems))
+        return Found(tuple(workflows), tuple(problems), left)
 
     def unread(self, error: StateError) -> list[Problem]:
         """Return the problem that a file is which can't be read; none for a missing one."""

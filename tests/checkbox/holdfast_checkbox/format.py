@@ -9,7 +9,7 @@ from holdfast import clock
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.workflow import statefile
+from holdfast.workflow import search, statefile
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Found, Phase, Problem, Restored, Workflow
@@ -87,7 +87,7 @@ class CheckboxFormat(Format):
         statefile.guard(project.root, path)
         with locked(path.parent):
             try:
-                before: bytes | None = document.read(path, statefile.LIMIT_BYTES)[0]
+                before: bytes | None = document.read(path, search.LIMIT_BYTES)[0]
             except MissingError:
                 before = None
             aside = None
@@ -130,7 +130,7 @@ def _place(project: Records, start: Start) -> tuple[Path, bytes | None]:
         path = project.root / record.TOP / markdown.file_name(start.title, number)
         statefile.guard(project.root, path)
         try:
-            before, _ = document.read(path, statefile.LIMIT_BYTES)
+            before, _ = document.read(path, search.LIMIT_BYTES)
         except MissingError:
             return path, None
         now = _workflow(project, path, before, clock.stamp())
@@ -146,7 +146,7 @@ def _found(project: Records, paths: Iterable[Path]) -> Found:
     for path in paths:
         try:
             statefile.guard(project.root, path)
-            raw, mtime = document.read(path, statefile.LIMIT_BYTES)
+            raw, mtime = document.read(path, search.LIMIT_BYTES)
             workflows.append(_workflow(project, path, raw, _stamp(mtime)))
         except (MissingError, SchemaMismatch):
             continue  # another Markdown file, which is nobody's business
@@ -209,7 +209,7 @@ def _rewrite(
     statefile.guard(project.root, workflow.path)
 
     def attempt() -> Workflow:
-        before, mtime = document.read(workflow.path, statefile.LIMIT_BYTES)
+        before, mtime = document.read(workflow.path, search.LIMIT_BYTES)
         now = _workflow(project, workflow.path, before, _stamp(mtime))
         text = edit(before.decode("utf-8-sig"))
         if text.encode() == before:

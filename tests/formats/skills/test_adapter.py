@@ -156,7 +156,7 @@ def test_a_broken_index_is_made_anew_from_the_files(project: Workspace) -> None:
 
 @pytest.mark.parametrize("planted", ["pipe", "link", "sparse file"])
 def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, planted: str) -> None:
-    """It is never the only source (R004-07): the state moves, and nothing is written there."""
+    """It is never the only source (R004-07): the state moves, nothing is written there, and `check` names it."""
     workflow = start(project, "One", "Two")
     place = paths.index(project.root)
     place.unlink()
@@ -176,3 +176,6 @@ def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, plan
 
     assert place.lstat().st_mtime_ns == before.st_mtime_ns
     assert not (project.root.parent / "elsewhere.json").exists()
+    (finding,) = skills.findings(project)
+    assert (finding.text.startswith("index.json "), finding.fix) == (True, None)
+    assert str(place) in finding.remedy

@@ -56,24 +56,30 @@ def doctor(root: Path, *words: str) -> str:
 
 
 def test_what_is_wrong_is_named_and_mended(root: Path) -> None:
-    """A finished file among the active ones, and the boxes of the feature file, which nobody changes."""
+    """The index, a finished file among the active ones, and the boxes of the feature file, which nobody changes."""
     start(root)
     ticked = write(root, FEATURE, FILE.replace("- [ ]", "- [X]", 1)).read_text()
     assert "1/2 boxes ticked, the state has 0/2 tasks completed" in doctor(root)
     done = documents.state("dev")
     done["workflow"]["status"] = "completed"
     write(root, f"{record.TOP}/active/dev-00000000.json", json.dumps(done))
-    assert "active/dev-00000000.json is completed" in doctor(root)
+    said = doctor(root)
+    assert "active/dev-00000000.json is completed" in said
+    assert "not listed" not in said
+    (root / record.TOP / "index.json").unlink()
+    assert "index.json is missing" in doctor(root)
+
     assert "active/dev-00000000.json is gone; completed/ has it" in doctor(root, "--fix")
 
-    assert "active/dev-00000000" not in doctor(root)
+    said = doctor(root)
+    assert "index.json" not in said and "active/dev-00000000" not in said
     assert (root / FEATURE).read_text() == ticked
     write(root, f"{record.TOP}/active/dev-11111111.json", "{")
     assert "dev-11111111" in doctor(root)
 
 
 def test_a_broken_file_gets_its_last_content_back(root: Path) -> None:
-    """What was broken stays beside it."""
+    """What was broken stays beside it, and the index keeps its one entry."""
     start(root)
     (path,) = (root / record.TOP / "active").glob("*.json")
     raw = path.read_bytes()
@@ -83,6 +89,7 @@ def test_a_broken_file_gets_its_last_content_back(root: Path) -> None:
 
     assert path.read_bytes() == raw
     assert [each.read_bytes() for each in path.parent.glob("*.corrupt-*")] == [raw[:400]]
+    assert "not listed" not in doctor(root)
 
 
 @each_row("key", ['Add "login"', "a\\b", "two\nlines", "Grüße 📂", "x" * 5000, "$(true)"])

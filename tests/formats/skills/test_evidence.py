@@ -119,10 +119,23 @@ def test_a_red_that_was_red_makes_green_sound(tdd: Story) -> None:
 
     tdd.run("tdd", "green")
     tdd.ran("pytest", "1 passed in 0.1s")
-    assert tdd.told() == ""
+    assert "No failing test was recorded in RED" not in tdd.told()
     assert tdd.state["state_machine"]["phases"][1]["tests_passing"] is True
     assert [each["result"] for each in tdd.events("tests_run")] == ["failed", "passed"]
     assert tdd.state["state_machine"]["current_phase"] == "green"
+
+
+@pytest.mark.parametrize("kind", ["tdd", "dev"])
+def test_a_red_that_was_never_red_is_said(kind: str, request: pytest.FixtureRequest) -> None:
+    """Once, and marked as inferred; a second pass after a real failure is none."""
+    told: Story = request.getfixturevalue(kind)
+    told.run("tdd", "green")
+    before = len(told.events("never_red"))
+    told.ran("cargo test", "test auth::test_login ... ok\ntest result: ok. 1 passed; 0 failed")
+
+    assert "No failing test was recorded in RED" in told.told()
+    assert told.told() == ""
+    assert len(told.events("never_red")) == max(before, 1)
 
 
 def test_what_was_before_it_or_belongs_to_another_session_is_no_evidence(tdd: Story) -> None:

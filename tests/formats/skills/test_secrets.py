@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_no_secret_in_a_state_or_in_the_index_is_readable(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """Neither in names and notes, nor in what `doctor` says of a broken file."""
+    """Neither in names and notes, nor in what `doctor` says of a broken file and of a wrong index."""
     made = holdfast_project({})
     texts = itertools.cycle(each.text for each in planted.PLANTED if "\0" not in each.text)
     log.set_level("debug")

@@ -45,7 +45,7 @@ def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
     rows: dict[str, Callable[[], object]] = {
         ".active-WFS-gone marks a session that is not there": marker.with_name(".active-WFS-gone").touch,
         "its status is active, but no marker names it": marker.unlink,
-        "TODO_LIST.md: it doesn't match the tasks": lambda: listed.write_text(
+        "TODO_LIST.md: IMPL-1 is missing from it": lambda: listed.write_text(
             "".join(each for each in listed.read_text().splitlines(keepends=True) if "IMPL-1" not in each)
         ),
     }

@@ -22,10 +22,12 @@ from holdfast.clients import client
 from holdfast.clients.claude import entries, trail
 from holdfast.clients.claude.entries import Attachment, Boundary, Call, Entry, Result, text, typed
 from holdfast.clients.claude.events.agents import agent_result
+from holdfast.clients.claude.scopes import claude_dir
 from holdfast.clients.client import AgentResult, CallResult, Noted, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
     from re import Pattern
 
     from holdfast.clients.client import Mask, Reached, TaskNotification, Trail, Work
@@ -37,12 +39,14 @@ LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks a
 LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without its images
 _BEGINNING_BYTES = 1 << 19  # bytes of a transcript in which its first entries are looked for
 _HEAD_BYTES = 400  # bytes of a line in which its kind stands
+_NEWEST_SESSIONS = 10  # sessions of a project in which tool calls are looked for
 
 # What a line must hold to be parsed.
 _ANY = re.compile(rb"\{")
 _BOUNDARY = re.compile(rb'"subtype":"compact_boundary"')
 _FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _ANSWER = re.compile(rb'"type":"assistant"')
+_TOOL_CALL = re.compile(rb'"type":\s?"tool_use"')
 _NOTICE = re.compile(rb"task-notification")  # in every entry about one (client fact §3.4)
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = re.compile(
@@ -183,6 +187,16 @@ class Transcripts(client.Transcripts):
         ids = {each.line.uuid for each in first} | {each.parent for each in entries.of(Boundary, first)}
         data = _window(other, 0)[1]
         return any(b'"uuid":"%b"' % id.encode() in data for id in ids if 16 <= len(id) <= 64 and id.isascii())
+
+    def tool_calls(self, root: Path) -> list[tuple[str, datetime]]:
+        """Return the tool calls in the newest transcripts of a project's sessions; agents' own are left out.
+
+        The client keeps them in a folder named after the project's root (client fact).
+        """
+        folder = claude_dir() / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
+        files = sorted(folder.glob("*.jsonl"), key=lambda each: each.stat().st_mtime)[-_NEWEST_SESSIONS:]
+        made = chain.from_iterable(read(str(file), only=_TOOL_CALL, agents=True) for file in files)
+        return [(each.tool, at) for each in entries.of(Call, made) if (at := clock.parse(each.line.at))]
 
 
 def _after(path: str, since: int, after: str, only: Pattern[bytes]) -> tuple[bool, list[Entry]]:

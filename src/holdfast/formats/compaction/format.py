@@ -66,12 +66,12 @@ class CompactionFormat(FileFormat):
         """Return whether two contents of a file are of one workflow: it goes by its name."""
         return names.key(one.title) == names.key(other.title)
 
-    def read_all(self, project: Records, paths: Iterable[Path]) -> Found:
+    def read_all(self, project: Records, paths: Iterable[Path], wanted: int = 0) -> Found:
         """Return the workflows in some files, the last changed first.
 
         Each is read from its newest readable file. For older files of the same name it gets a warning (I001-7).
         """
-        found = super().read_all(project, paths)
+        found = super().read_all(project, paths, wanted)
         newest: dict[str, Workflow] = {}
         for workflow in newest_first(found.workflows):
             newer = newest.setdefault(names.key(workflow.title), workflow)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.formats.orchestrator import learnings, schema
-from holdfast.workflow import extras, places, statefile, values
+from holdfast.workflow import extras, places, search, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,7 +113,7 @@ def read(project: Records, name: str) -> Snapshot:
     """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
     path = schema.state_path(project.root).parent / name
     statefile.guard(project.root, path)
-    content = document.load(path, statefile.LIMIT_BYTES)
+    content = document.load(path, search.LIMIT_BYTES)
     schema.check(statefile.StateFile(content))
     entries = values.objects(content.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
@@ -182,7 +182,7 @@ def is_ours(project: Records) -> bool:
     """Return whether `checkpoint.json` holds a state of ours. Raises StateError if it can't be read."""
     latest = schema.state_path(project.root).with_name(LATEST)
     try:
-        return schema.kind(document.load(latest, statefile.LIMIT_BYTES).data) == "ours"
+        return schema.kind(document.load(latest, search.LIMIT_BYTES).data) == "ours"
     except MissingError:
         return False
 

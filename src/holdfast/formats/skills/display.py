@@ -13,7 +13,7 @@ from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.formats.skills import moves, paths, schema, view
 from holdfast.formats.skills.schema import State, status_of, task_number
-from holdfast.workflow import statefile, values
+from holdfast.workflow import search, values
 from holdfast.workflow.model import Step
 from holdfast.workflow.wording import capitalized, one_line, quoted
 
@@ -186,7 +186,7 @@ def _test_state(root: Path, state: State, number: int | None) -> dict[str, Any]:
     for key in filter(None, (state.key, view.described(state.task(number), number))):
         path = paths.active(root) / f"{paths.stem('tdd', key)}.json"
         try:
-            data = document.load(path, statefile.LIMIT_BYTES).data if path != state.path else {}
+            data = document.load(path, search.LIMIT_BYTES).data if path != state.path else {}
         except StateError:
             continue
         if data and values.number(values.members(data.get("context")).get("task_index")) in (None, number):

@@ -32,6 +32,7 @@ from holdfast.formats.skills.schema import State, status_of, task_number
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Brief, Changes, Restored, Start, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
+from holdfast.workflow.wording import capitalized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -235,8 +236,11 @@ class SkillsFormat(FileFormat):
         found = self.read_all(project, files)
         return [each for each in found.workflows if not each.finished]
 
-    def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> None:
-        """Record the test runs that a session's transcript shows since the last one that is known."""
+    def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
+        """Record the test runs that a session's transcript shows since the last one that is known.
+
+        They complete nothing. Return what its model should hear: that RED never was red.
+        """
         state = view.state_of(workflow)
         known = (workflow.created_at, values.text(state.test_state.get("last_run")))
         since = max((at for at in map(clock.parse, known) if at is not None), default=None)
@@ -254,7 +258,9 @@ class SkillsFormat(FileFormat):
                 results.record_seen(draft.state, tests)
 
         if new and not workflow.recovered and state.status == "in_progress":
-            self.change(project, workflow, edit, why="evidence")
+            workflow = self.change(project, workflow, edit, why="evidence")
+        is_doubtful = results.is_never_red(view.state_of(workflow))
+        return [f"{capitalized(results.NEVER_RED)}."] if is_doubtful else []
 
     def compacted(self, project: Records, workflow: Workflow) -> Workflow:
         """Note in the history that a session goes on after a compaction (R004-18), unless the workflow is over."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.clients.client import Work
     from holdfast.formats.skills.schema import State
 
+NEVER_RED = "no failing test was recorded in RED; write a test that fails first"
 _LIMIT_CHARS = 50_000  # of an output's end
 _COMMAND_LIMIT_CHARS = 20_000
 _MOST = 50  # tests that are named
@@ -109,13 +110,19 @@ def step(state: State, name: str) -> None:
         state.note("step_started", step=name)
 
 
-def part(state: State, name: str, tests: Tests) -> None:
+def part(state: State, name: str, tests: Tests) -> str:
     """Go to a part of a test-driven task (red, green, refactor, commit), and record its tests.
 
-    In a machine that has these as phases, the phase begins. Else it is a part of the task that is worked on. Raises
-    TransitionError if the workflow has no such part, no task is in progress, or the transition isn't allowed.
+    In a machine that has these as phases, the phase begins. Else it is a part of the task that is worked on.
+
+    Returns:
+        What is doubtful about it; empty for nothing.
+
+    Raises:
+        TransitionError: the workflow has no such part, no task is in progress, or the transition isn't allowed.
     """
     is_phase = name in state.rules.order
+    doubt = NEVER_RED if name == "green" and not _was_red(state, None if is_phase else state.current_task) else ""
     if is_phase:
         moves.enter(state, name)
         _write_phase(state, name, tests)
@@ -123,19 +130,32 @@ def part(state: State, name: str, tests: Tests) -> None:
         _go_to_part(state, name)
     if tests.command or tests.failing or tests.passing or (name == "red" and tests.reason):
         _record_run(state, tests, None if is_phase else state.current_task)
+    if doubt and not is_never_red(state):
+        state.note("never_red", note=doubt)
+    return doubt
 
 
 def record_seen(state: State, tests: Tests) -> None:
-    """Record a test run that the transcript shows. What was inferred is marked so in the history.
+    """Record a test run that the transcript shows. In GREEN, a pass that no failure came before is noted as such.
 
-    Outside a task, only a workflow that keeps its test runs records one.
+    Outside a task, only a workflow that keeps its test runs records one. What was inferred is marked so in the history.
     """
-    number = state.current_task if state.current == state.rules.tasks.phase else None
+    current = state.current
+    number = state.current_task if current == state.rules.tasks.phase else None
+    is_phase = "red" in state.rules.order
+    part = current if is_phase else state.part(state.task(number)) if number else ""
     if "test_state" not in state.data and number is None:
         return
+    if tests.passed and part == "green" and not is_never_red(state) and not _was_red(state, number):
+        state.note("never_red", note=NEVER_RED, inferred=True)
     _record_run(state, tests, number, inferred=True)
-    if state.current in state.phases:
-        _write_phase(state, state.current, tests, inferred=True)
+    if is_phase and part in state.phases:
+        _write_phase(state, part, tests, inferred=True)
+
+
+def is_never_red(state: State) -> bool:
+    """Return whether the history says since the last RED that no test failed in it."""
+    return any(each.get("event") == "never_red" for each in _since_red(state))
 
 
 def _record_run(state: State, tests: Tests, task: int | None, **marks: Any) -> None:
@@ -198,6 +218,27 @@ def _go_to_part(state: State, name: str) -> None:
     if task.get("tdd_phases") != wanted:
         task["tdd_phases"] = {**values.members(task.get("tdd_phases")), **wanted}
         state.note("tdd_phase", task=number, phase=name)
+
+
+def _was_red(state: State, task: int | None) -> bool:
+    """Return whether a failing test was recorded: in the phase RED, or for the task with this number."""
+    if any(each.get("event") == "tests_run" and each.get("result") == "failed" for each in _since_red(state)):
+        return True
+    if task is None:
+        return state.phase("red").get("failure_confirmed") is True
+    return state.test_state.get("last_result") == "failed" and state.test_state.get("task") == task
+
+
+def _since_red(state: State) -> list[dict[str, Any]]:
+    """Return the events since the last RED or, if that came later, the last task began."""
+    history = state.history
+    begins = ("phase_started", "tdd_phase")
+    begun = [
+        at
+        for at, each in enumerate(history)
+        if each.get("event") == "task_started" or (each.get("event") in begins and each.get("phase") == "red")
+    ]
+    return history[begun[-1] :] if begun else history
 
 
 def tests_of(work: Work, patterns: Iterable[str]) -> Tests | None:

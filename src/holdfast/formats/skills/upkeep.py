@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
@@ -13,7 +13,7 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.skills import feature_file, index, paths, schema
 from holdfast.formats.skills.schema import State
-from holdfast.workflow import places, statefile, values
+from holdfast.workflow import places, search, statefile, values
 from holdfast.workflow.findings import Finding, notice
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def move_away(project: Records, workflow: Workflow) -> None:
     project.keep(path, workflow.raw, why="moved to completed")
     if schema.status_of(data["workflow"]) in schema.FINAL:
         with suppress(StateError):  # an earlier run of the same key, if there is one
-            earlier = document.read(target, statefile.LIMIT_BYTES)[0]
+            earlier = document.read(target, search.LIMIT_BYTES)[0]
             project.keep(target, earlier, why="replaced by a later run")
             statefile.keep_aside(project, target, earlier)
         atomic.write(target, workflow.raw)
@@ -67,7 +67,7 @@ def move_away(project: Records, workflow: Workflow) -> None:
         document.copy_aside(target, last, "kept")
     with suppress(StateError):
         statefile.discard(project, places.extras(project.root, path), why="moved to completed")
-    index.rebuild(project.root)
+    index.drop(project.root, path, data)
 
 
 def old_ones(form: FileFormat, project: Records) -> list[Old]:
@@ -99,10 +99,9 @@ def remove(form: FileFormat, project: Records, old: Sequence[Old]) -> None:
                 file = form.load(project, path)
                 if path.parent == paths.active(project.root):
                     project.shelve(form.view(project, file))
+                    index.drop(project.root, path, file.data)
                     statefile.discard(project, places.extras(project.root, path), why="cleanup")
                 statefile.discard(project, path, why="cleanup")
-        if old:
-            index.rebuild(project.root)
 
 
 def summary(old: Sequence[Old]) -> str:
@@ -128,12 +127,15 @@ def _is_live(project: Records, workflow: Workflow) -> bool:
 
 def findings(form: FileFormat, project: Records) -> Iterator[Finding]:
     """Yield problems and old files, with fixes. Warnings and broken files are reported for all formats alike."""
+    unfinished: dict[Path, dict[str, Any]] = {}
     for path in form.files(project):
         with suppress(StateError):
             file = form.load(project, path)
             form.check(file)
             state = State.read(project.root, path, file.data)
-            if state.is_over and not file.broken:  # of a broken one, a person may want what was written since
+            if not state.is_over:
+                unfinished[path] = file.data
+            elif not file.broken:  # else its content is an earlier one: a person may want what was written since
                 copy = "outdated: completed/ has the later copy" if state.is_outdated else f"{state.status}"
                 text = f"active/{path.name} is {copy}"
                 yield notice(text, _FIX, partial(_move_away, form, project, path), path=path, code="finished")
@@ -145,6 +147,12 @@ def findings(form: FileFormat, project: Records) -> Iterator[Finding]:
                     f"{path}: the feature file has {counts[0]} boxes ticked, the state has {counts[1]} tasks completed"
                 )
                 yield notice(text, "correct the one that is wrong", path=path, code="feature")
+    lines, is_mendable = index.differences(project.root, unfinished)
+    place = paths.index(project.root)
+    for number, line in enumerate(lines):
+        fix = partial(_relist, project, unfinished) if is_mendable and not number else None
+        remedy = _FIX if is_mendable else f"move {place} away, then run `{_FIX}`"
+        yield notice(line, remedy, fix, path=place, code="index")
     for old in old_ones(form, project):
         yield notice(f"{old.text} can go", _FIX, partial(_remove_one, form, project, old), path=old.path, code="old")
     for path in paths.active(project.root).glob("*.json.tmp*"):
@@ -169,6 +177,12 @@ def _move_away(form: FileFormat, project: Records, path: Path) -> str:
             return ""
         move_away(project, workflow)
     return f"active/{path.name} is gone; completed/ has it"
+
+
+def _relist(project: Records, unfinished: dict[Path, dict[str, Any]]) -> str:
+    with locked(paths.top(project.root)):
+        index.rebuild(project.root, unfinished)
+    return "index.json lists the unfinished workflows"
 
 
 def _remove_one(form: FileFormat, project: Records, old: Old) -> str:

@@ -186,9 +186,13 @@ def tdd(
     Example:
       holdfast skills tdd red --test-name test_login --reason "no method login"
     """
-    tests = results.Tests(file, test_name, reason, command, failing, passing)
-    text = f"{part.upper()} is in progress."
-    return _moved(project, workflow, lambda state: results.part(state, part, tests), f"tdd {part}", text)
+    tests, doubts = results.Tests(file, test_name, reason, command, failing, passing), list[str]()
+
+    def edit(state: State) -> None:
+        doubts[:] = filter(None, [results.part(state, part, tests)])
+
+    answer = _moved(project, workflow, edit, f"tdd {part}", f"{part.upper()} is in progress.")
+    return answer._replace(text="\n".join([answer.text, *(f"warning: {each}" for each in doubts)]))
 
 
 def checkpoint(

@@ -50,6 +50,9 @@ def _not_sessions(project: Records) -> Iterator[Finding]:
     if os.path.lexists(top) and not top.is_dir():
         text = f"{paths.TOP} isn't a folder, so no session can be kept in it"
         yield problem(text, "move it away", code="folder", path=top)
+    for each in paths.links(project):
+        text = f"{paths.TOP}/{each.name} is a symbolic link, which is not followed, so it isn't a session"
+        yield notice(text, "put the folder itself there", code="link", path=each)
     for other in foreign(project):
         text = f"{paths.shown(project, other.path)} {other.meaning}"
         yield notice(text, other.remedy, code="elsewhere", path=other.path)
@@ -66,7 +69,7 @@ def foreign(project: Records) -> Iterator[Foreign]:
 
 def _markers(project: Records) -> Iterator[Finding]:
     """Yield markers of no session, and all but the newest of several (I002-11)."""
-    elsewhere = {each.name for each in paths.elsewhere(project)}
+    elsewhere = {each.name for each in (*paths.elsewhere(project), *paths.links(project))}
     marked = session.active(project)
     for name in marked:
         if not paths.exists(project, name) and name not in elsewhere:

@@ -24,7 +24,7 @@ from holdfast.formats.wfs import (
     view,
 )
 from holdfast.formats.wfs.moves import NewTask
-from holdfast.workflow import extras, statefile, store
+from holdfast.workflow import extras, search, statefile, store
 from holdfast.workflow import views as outlines
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Brief, Judged, Problem, Restored, Start, Workflow
@@ -224,7 +224,7 @@ class WfsFormat(FileFormat):
             return workflow.with_warnings(*([message] if message else []))
         if path.parent != folder / paths.TASKS:
             return None
-        raw, _ = document.read(path, statefile.LIMIT_BYTES, within=project.root)
+        raw, _ = document.read(path, search.LIMIT_BYTES, within=project.root)
         document.parse(path, raw, 0.0)
         project.keep(path, raw, why=why)
         with moves.changing(project, session.get(project, workflow.id), why=why) as change:

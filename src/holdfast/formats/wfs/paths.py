@@ -82,6 +82,14 @@ def folders(project: Records) -> list[Path]:
     return [each for each in _inside(top(project)) if is_name(each.name)]
 
 
+def links(project: Records) -> list[Path]:
+    """Return the symbolic links in the place of sessions' folders, by name."""
+    try:
+        return sorted(each for each in top(project).iterdir() if is_name(each.name) and each.is_symlink())
+    except OSError:
+        return []
+
+
 def elsewhere(project: Records) -> list[Path]:
     """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
 

@@ -70,8 +70,9 @@ def _among_others(task: Task, tree: Tree) -> Iterator[Fault]:
         if tree.get(id_) is None:
             problem = f"there is no {paths.TASKS}/{id_}.json"
             yield Fault(8, field, id_, problem, "create the task, or take it off the list")
-        elif tree.get(id_) is task:
-            yield Fault(8, field, id_, "it is the task itself", "take it off the list")
+        elif circle := tree.circle(task, id_):
+            problem = f"it depends on this task in turn ({' → '.join(circle)})"
+            yield Fault(8, field, id_, problem, "break the circle")
 
 
 def _parent(task: Task, tree: Tree) -> Iterator[Fault]:

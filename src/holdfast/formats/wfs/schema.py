@@ -177,6 +177,11 @@ def _usual(position: int, known: tuple[str, ...]) -> AfterValidator:
     return _rule(check)
 
 
+def _variable(name: str, info: ValidationInfo) -> None:
+    if name and not name.strip():
+        raise _Wrong("it isn't a variable name", "write a name, or leave it out")
+
+
 def _steps_differ(steps: list[Step], info: ValidationInfo) -> None:
     names = [each.step for each in steps]
     if twice := [each for number, each in enumerate(names) if each in names[:number]]:
@@ -235,7 +240,7 @@ class Step(Part):
     step: Words = ""
     action: Words = ""
     command: Annotated[Any, _rule(_not_empty)] = Field(default="", validation_alias=AliasChoices("command", "commands"))
-    output_to: str = ""
+    output_to: Annotated[str, _rule(_variable)] = ""
     on_error: Annotated[str, _one_of(ON_ERROR)] = "fail"
 
     @property

@@ -124,8 +124,17 @@ def _differences(session: Session, tree: Tree, present: bytes) -> list[str]:
     text = _text(present)
     if present == generate(session, tree) or (not tree.tasks and text.strip() == _HEADING):
         return []
-    lines = _contradictions(session, tree, text)
-    return lines or (["it doesn't match the tasks"] if _is_generated(text) else [])
+    listed, lines = trees.ticks(text), _contradictions(session, tree, text)
+    unticked = [tree.get(id_) for id_, ticked in listed.values() if ticked is False]
+    lines += [
+        f"{each.id} is not ticked, and its file says {each.raw_status}"
+        for each in unticked
+        if each is not None and tree.status(each) == "completed"
+    ]
+    if not _is_generated(text):
+        return lines
+    lines += [f"{each.id} is missing from it" for each in tree.tasks if each.key not in listed]
+    return lines or ["it doesn't match the tasks"]
 
 
 def _contradictions(session: Session, tree: Tree, text: str) -> list[str]:

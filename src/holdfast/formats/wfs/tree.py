@@ -237,6 +237,26 @@ class Tree:
         """The leaves that are being worked on, else the next that can be begun (I002-24)."""
         return self.active or self.executable[:1]
 
+    def circle(self, task: Task, id_: str) -> list[str]:
+        """Return the ids on the shortest way from a task over a dependency back to itself; empty if there is none.
+
+        None of the tasks on it can ever begin. A task waits for its own and its container's dependencies, a container
+        for its subtasks.
+        """
+        first = self.get(id_)
+        ways, seen = ([[task, first]], {first.name}) if first else ([], set[str]())
+        for way in ways:  # breadth first, so the shortest way comes first; the list grows meanwhile
+            last = way[-1]
+            if last.name == task.name:
+                return [each.id for each in way]
+            above = self.parent(last)
+            wanted = (*last.depends_on, *(above.depends_on if above else ()))
+            for each in (*filter(None, map(self.get, wanted)), *self.children(last)):
+                if each.name not in seen:
+                    seen.add(each.name)
+                    ways.append([*way, each])
+        return []
+
     def _is_completed(self, id_: str) -> bool:
         task = self.get(id_)
         return task is not None and self.status(task) == "completed"
