@@ -288,7 +288,7 @@ def test_what_the_agents_of_a_script_returned_outlives_the_clients_files(
 def test_a_session_that_compacts_leaves_its_story(
     holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`holdfast log` tells what the model got, with how many characters, and that nothing was heard of it since."""
+    """`holdfast log` tells what the model got, with how many characters."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T09:00:00Z")
     project = holdfast_project({})
     assert "<html" in holdfast("report", "-", root=project.root).out
@@ -297,9 +297,7 @@ def test_a_session_that_compacts_leaves_its_story(
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
     log = holdfast("log", root=project.root).out
-    assert re.search(r"restored to Claude.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
-    assert "session went silent" in holdfast("log", root=project.root).out
+    assert re.search(r"restored to Claude.*[1-9]\d* characters with SessionStart", log)
 
 
 def test_the_log_of_a_session_can_be_limited_to_a_time(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +25,14 @@ def project(tmp_path: Path) -> Workspace:
     return Workspace.open(root)
 
 
+def append(project: Workspace, session: str, payload: dict[str, Any]) -> Path:
+    """Record an event of a session, and return the session's file."""
+    event: Any = SimpleNamespace(session_id=session)
+    context: Any = SimpleNamespace(project=project)
+    recordings.record(event, context, payload)
+    return recordings.folder(project) / f"{recordings.file_name(session)}.jsonl"
+
+
 def lines(place: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in place.read_bytes().splitlines()]
 
@@ -33,8 +42,8 @@ def test_an_event_is_one_line_with_its_time(project: Workspace, monkeypatch: pyt
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     payload = {"hook_event_name": "Stop", "session_id": ME, "text": "line\nbreak é \ud83d"}
 
-    place = recordings.append(project, ME, payload)
-    recordings.append(project, ME, {"hook_event_name": "Stop"})
+    place = append(project, ME, payload)
+    append(project, ME, {"hook_event_name": "Stop"})
 
     first, second = lines(place)
     assert first == {"at": "2026-03-01T10:00:00.000000Z", "payload": payload}
@@ -46,11 +55,11 @@ def test_an_event_is_one_line_with_its_time(project: Workspace, monkeypatch: pyt
 )
 def test_a_session_id_never_leads_out_of_the_folder(project: Workspace, session: str) -> None:
     """Session ids in paths unchecked is one of the traps others fell into."""
-    place = recordings.append(project, session, {})
+    place = append(project, session, {})
 
     assert place.parent == recordings.folder(project)
     assert place.is_file()
-    assert place != recordings.append(project, session + "x", {})
+    assert place != append(project, session + "x", {})
 
 
 def test_a_symbolic_link_is_not_followed(project: Workspace, tmp_path: Path) -> None:
@@ -59,7 +68,7 @@ def test_a_symbolic_link_is_not_followed(project: Workspace, tmp_path: Path) -> 
     (recordings.folder(project) / f"{ME}.jsonl").symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(OSError, match="symbolic link"):
-        recordings.append(project, ME, {})
+        append(project, ME, {})
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -68,8 +77,8 @@ def test_lines_of_events_at_once_never_mix(project: Workspace) -> None:
     together(
         project.root,
         ["a", "b", "c"],
-        deed=f"for number in range(10): recordings.append(project, {ME!r}, {{'text': me * 20_000}})",
-        before="from holdfast.sessions import recordings",
+        deed=f"for number in range(10): append(project, {ME!r}, {{'text': me * 20_000}})",
+        before="from tests.sessions.test_recordings import append",
     )
 
     written = lines(recordings.folder(project) / f"{ME}.jsonl")

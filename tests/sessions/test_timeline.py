@@ -119,16 +119,8 @@ def test_log_tells_a_day_of_two_sessions_in_order(
         for line in found
         if line.startswith(("09:06 1 restored to Claude: ", "09:07 1 restored to Claude again: "))
     ]
-    assert any(
-        line.startswith('09:06 1 compaction summarised: "Calculator"; Claude\'s summary kept ') for line in found
-    )
     assert any(line.startswith("09:03 1 agent completed: ") and "DELIVERABLES" in line for line in found)
     assert [line for line in found if " version 1 saved: .claude/state/workflow.json (start)" in line]
-    assert [line[8:] for line in found if line.startswith(("09:07 1 session", "09:08 3 session went"))] == [
-        "session went silent",
-        "session went silent",
-    ]
-    assert sum("went silent" in line for line in found) == 2
     assert [line[:5] for line in found] == sorted(line[:5] for line in found)
 
 
@@ -146,7 +138,6 @@ def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject
     there = workspace(project.root)
     alpha = next(each for each in registry.all_found(there).workflows if each.title == "Alpha")
     there.close()
-    at("12:30:00")  # both went silent
 
     everything = told(project, limit=1_000)
     assert told(project, session=ME, limit=1_000) == [line for line in everything if line[6] == "1"]

@@ -17,7 +17,6 @@ from holdfast.sessions import deliveries, messages
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts
 from holdfast.workflow.model import place_of
-from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,13 +251,7 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
     `compaction` is an id. Facts are counted by `facts_kept`.
     """
     found, total = facts_kept(workflow, summary)
-    values = {"facts": total, "facts_kept": found}
-    with project.ledger.transaction():
-        compacted = project.ledger.table(Compaction).one(id=compaction, facts=0)
-        if total and compacted and project.ledger.table(Compaction).change(compacted, **values):
-            about = {"workflow": workflow.key, "title": redact(clean(workflow.title))}
-            conversation = compacted.restored_in or compacted.conversation
-            note(project, "compaction", "summarised", conversation=conversation, data=values, **about)
+    project.ledger.table(Compaction).update({"facts": total, "facts_kept": found}, id=compaction, facts=0)
 
 
 def facts_kept(workflow: Workflow, summary: str) -> tuple[int, int]:

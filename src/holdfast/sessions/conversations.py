@@ -399,15 +399,6 @@ def completed(project: OpenProject, beginning: str) -> str:
     return resolve(project, beginning) if _beginning(project, beginning) else beginning
 
 
-def list_silent(project: OpenProject, since: str, limit: int) -> list[tuple[Conversation, bool]]:
-    """Return the conversations that went silent since a UTC stamp, latest first, and whether their process is gone."""
-    rows = _table(project).where(
-        "ended_at IS NULL AND first_seen > '' AND last_seen >= ?", since, order="last_seen DESC", limit=limit
-    )
-    found = [(row, liveness.is_gone(row.process)) for row in rows]
-    return [(row, gone) for row, gone in found if gone or is_silent(row)]
-
-
 def client_process(context: Context) -> str:
     """Return the client's process that sent an event (`liveness.identity`); empty if unknown."""
     return _identity(context.project.client.process(context.environ))

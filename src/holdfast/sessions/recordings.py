@@ -29,16 +29,12 @@ def folder(project: OpenProject) -> Path:
 
 
 def record(event: Event, context: Context, payload: Mapping[str, Any]) -> None:
-    """Record an event for replay, redacted; `payload` is as the client sent it. Raises OSError."""
-    append(context.project, event.session_id, payload)
+    """Append an event to its session's file, which only its owner can read. Raises OSError.
 
-
-def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Path:
-    """Append one event to a session's file, and return the file, which only its owner can read. Raises OSError.
-
-    Secrets and excluded text are masked before anything is written.
+    Secrets and excluded text are masked before anything is written. `payload` is as the client sent it.
     """
-    place = paths.ensure_private(folder(project)) / f"{file_name(session)}.jsonl"
+    project = context.project
+    place = paths.ensure_private(folder(project)) / f"{file_name(event.session_id)}.jsonl"
     masked = redact_value(capture.event(project.config, dict(payload)))
     line = json.dumps({"at": clock.stamp(), "payload": masked}) + "\n"
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -46,7 +42,6 @@ def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Pa
         os.write(descriptor, line.encode())  # one write, so that lines of concurrent events never mix
     finally:
         os.close(descriptor)
-    return place
 
 
 def read(project: OpenProject) -> dict[str, list[str]]:

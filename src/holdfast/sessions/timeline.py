@@ -25,7 +25,6 @@ LIMIT = 50  # events that are shown by default
 _WORDS = {
     ("archive", "archived"): "workflow archived",
     ("compaction", "announced"): "compaction started ({trigger})",
-    ("compaction", "summarised"): "compaction summarised",
     ("delivery", "absent"): "guidance never arrived",
     ("delivery", "refused"): "restore refused",
     ("delivery", "unconfirmed"): "guidance was never confirmed",
@@ -43,7 +42,6 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
-    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",
@@ -111,25 +109,7 @@ def happened(
         where = f"{where} AND (workflow = ? OR {' OR '.join(['instr(data, ?)'] * len(about))})"
         values += [workflow.key, *about]
     found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
-    events = [_described(each, json.loads(each.data)) for each in found]
-    if not workflow:
-        events += _silences(project, start, session, limit)
-        events.sort(key=lambda each: each.at, reverse=True)
-    return _titled(project, _renamed(project, events[:limit]))
-
-
-def _silences(project: Workspace, since: str, session: str | None, limit: int) -> list[TimelineEvent]:
-    """Return when conversations went silent, which no event reports."""
-    recent = clock.stamp(clock.now() - conversations.LIVE_WINDOW)
-    return [
-        TimelineEvent(
-            *(row.last_seen, "session", "session went silent", row.id),
-            detail="its process is gone" if gone and row.last_seen >= recent else "",
-            worktree=row.worktree,
-        )
-        for row, gone in conversations.list_silent(project, since, limit)
-        if session in (None, row.id)
-    ]
+    return _titled(project, _renamed(project, [_described(each, json.loads(each.data)) for each in found]))
 
 
 def _renamed(project: Workspace, events: list[TimelineEvent]) -> list[TimelineEvent]:
@@ -236,7 +216,7 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
         detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
     elif event.kind == "session" and "before" in data:
         detail = f"previously session {data['before'][:8]}"
-    elif event.kind == "compaction" and event.what != "summarised":
+    elif event.kind == "compaction":
         by = data["announced_by"]
         words += "" if by else ", its start was missed"
         moved = f"from session {by[:8]}: " if by not in (None, event.conversation) else ""
