@@ -145,10 +145,14 @@ def test_what_contradicts_itself_says_what_to_do(root: Path, started: Command) -
     """What has one answer is repaired; the rest has its own way."""
     started("done", "1.1")
     data = state(root)
+    data["orchestrator"] |= {"status": "planning", "current_phase": 7}
     data["supervisor"]["interventions"] = [{"action": "pass"}]
     (root / ".claude/agent-state.json").write_text(json.dumps(data))
 
     found = {each.code: each for each in findings(root)}
+    assert found["planning"].remedy == "`holdfast orchestrator approve` begins it"
+    assert found["position"].text.endswith("current_phase is 7, but the run has 2 phases, counted from 0")
+    assert found["position"].remedy == 'correct "orchestrator.current_phase", or start a task'
     assert found["counters"].text.endswith("conflicts_detected is 0, not 1 (so many interventions are listed)")
     assert found["counters"].fix is not None
     doctor = holdfast("doctor", root=root, code=1).out
@@ -401,6 +405,15 @@ def test_a_skipped_task_is_skipped_in_the_log_and_has_its_title(root: Path, star
     assert started("log").out.count("task skipped") == 2, "it is noted once"
 
 
+def test_only_a_criterion_of_the_document_can_be_met(started: Command) -> None:
+    """In any spelling; a task without criteria takes any."""
+    refused = started("task", "1.1", "--met", "nonsense", code=1).err
+    assert "task 1.1 has no criterion 'nonsense'" in refused
+    assert '"model updated", "migration tested"' in refused
+    started("task", "1.1", "--met", "Migration tested")
+    started("task", "1.2", "--met", "anything")
+
+
 @pytest.mark.parametrize("more", [(), ("--phase", "A")])
 def test_a_path_of_no_document_is_refused(root: Path, run: Command, more: tuple[str, ...]) -> None:
     """Nothing is started, and no document is written under that name."""
@@ -475,12 +488,14 @@ def test_repair_mends_what_has_one_answer(root: Path, started: Command) -> None:
 
 
 def test_repair_says_all_that_it_changed(root: Path, started: Command) -> None:
-    """Also what follows from a correction."""
+    """Also what follows from a correction, such as a phase that the doctor would have left to you."""
     path = root / ".claude/agent-state.json"
     data = json.loads(path.read_bytes())
     data["orchestrator"]["current_phase"] = 9
     data["completed_tasks"] = [{"task": "1.1"}]
     path.write_text(json.dumps(data))
+    assert "orchestrator.current_phase" in {each.field for each in findings(root)}
+
     done = " ".join(holdfast("doctor", "orchestrator", "--fix", root=root).out.split())
 
     assert "corrected the run: current_phase was 9, and now is 0" in done

@@ -32,7 +32,7 @@ def command(
     if phase is None:
         workflow_commands.tell(verbs.begin(project, workflow), as_json)
         return
-    brief = registry.get(workflow.format).brief(project, workflow, phase)
+    brief = registry.brief(project, workflow, phase)
     before = verbs.numbered(workflow, phase.number - 1) if workflow.in_order else None
     lines = [f"{workflow.named(phase)}: {phase.title} ({phase.status})"] if brief is None else list(brief.lines)
     lines += [f"Handed over to it: {before.handover}"] if before and before.handover else []

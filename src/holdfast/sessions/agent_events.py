@@ -47,7 +47,7 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     workflow, phase = _worked_for(project, conversation, run)
     if workflow is None:
         return []
-    brief = registry.get(workflow.format).brief(project, workflow, phase) if phase else None
+    brief = registry.brief(project, workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return [Message(text, on_delivered=lambda: agents.change(project, agent, reminded=True))] if text else []
 

@@ -72,7 +72,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"restored the task of {launch.agent_type} ({agent})", session=event.session_id)
     task = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
-    brief = registry.get(workflow.format).brief(project, workflow, phase) if workflow and phase else None
+    brief = registry.brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*task, root=context.root, brief=brief), must_keep=True)]
 
 

@@ -39,10 +39,10 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     Such keys that a person wrote into the state file itself come first (R000-38: extras do not break it).
     """
     try:
-        file = _load(project, places.extras(project.root, workflow.path))
+        file = _of_workflow(project, places.extras(project.root, workflow.path), workflow.id)
     except StateError as error:
         return workflow, (Problem(error.path, error.reason),)
-    if file is None or values.text(file.data["id"]) != workflow.id:
+    if file is None:
         return workflow, ()
     warnings = list(workflow.warnings)
     reading = map(values.at, values.texts(file.data.get(READING), READING, warnings))
@@ -71,7 +71,10 @@ def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
 
 def owner(project: Records, state: Path) -> str:
     """Return the id of the workflow that a state file's extras belong to; empty without any that can be read."""
-    return values.text(_whole(project, state).get("id"))
+    with suppress(StateError):
+        if file := _load(project, places.extras(project.root, state)):
+            return values.text(file.data["id"])
+    return ""
 
 
 def notes(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
@@ -95,10 +98,9 @@ def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[
 def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
     """Write a new workflow's extras, or remove those of an earlier workflow. Hold the folder's lock.
 
-    Write the state file in the block. If the process is killed in between, the extras belong to no workflow, and
-    `holdfast doctor --fix` brings back those of the workflow that was there. If the block fails, the extras file is
-    restored. Raises SchemaMismatch over a file of something else,
-    StateError.
+    Write the state file in the block. If the process is killed in between, the extras belong to no workflow, and those
+    of the workflow that was there are read from the ledger. If the block fails, the extras file is restored. Raises
+    SchemaMismatch over a file of something else, StateError.
     """
     path = places.extras(project.root, state)
     content = {
@@ -135,9 +137,8 @@ def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> No
     _change(project, state, workflow_id, edit)
 
 
-def earlier(project: Records, state: Path, workflow_id: str) -> bytes | None:
-    """Return the last content of a state file's extras that belongs to a workflow; None if the ledger has none."""
-    path = places.extras(project.root, state)
+def _earlier(project: Records, path: Path, workflow_id: str) -> bytes | None:
+    """Return the last content of an extras file that belongs to a workflow; None if the ledger has none."""
     try:
         for version in project.versions(path):
             raw = project.content(path, version.number)
@@ -157,7 +158,7 @@ def bring_back(project: Records, state: Path, workflow_id: str) -> None:
     before = _replaceable(project, path)
     if before is not None and values.text(before.data["id"]) == workflow_id:
         return
-    raw = earlier(project, state, workflow_id)
+    raw = _earlier(project, path, workflow_id)
     if raw is not None:
         statefile.restore(project, path, raw, before, why="restored with its workflow")
 
@@ -168,8 +169,7 @@ def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dic
 
     def attempt() -> None:
         before = _replaceable(project, path)
-        mine = before is not None and values.text(before.data["id"]) == workflow_id
-        data = dict(before.data) if before is not None and mine else {"id": workflow_id}
+        data = dict(_readable(project, state, workflow_id)) or {"id": workflow_id}
         after = edit(dict(data))
         if after != data:
             statefile.write(project, path, after, before, why="update")
@@ -179,17 +179,22 @@ def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dic
 
 def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:
     """Return the values for the workflow with this id in a state file's extras; empty if they can't be read."""
-    data = _whole(project, state)
-    return data if values.text(data.get("id")) == workflow_id else {}
+    with suppress(StateError):
+        if file := _of_workflow(project, places.extras(project.root, state), workflow_id):
+            return file.data
+    return {}
 
 
-def _whole(project: Records, state: Path) -> Mapping[str, Any]:
-    """Return the values in a state file's extras, of whichever workflow; empty if they can't be read."""
-    try:
-        file = _load(project, places.extras(project.root, state))
-    except StateError:
-        return {}
-    return {} if file is None else file.data
+def _of_workflow(project: Records, path: Path, workflow_id: str) -> StateFile | None:
+    """Return a workflow's extras, from the ledger if the file has another's now; None if there are none.
+
+    Raises as `_load` does.
+    """
+    file = _load(project, path)
+    if file is None or values.text(file.data["id"]) == workflow_id:
+        return file
+    raw = _earlier(project, path, workflow_id)
+    return statefile.StateFile(document.parse(path, raw, 0.0)) if raw else None
 
 
 def _load(project: Records, path: Path) -> StateFile | None:

@@ -202,7 +202,10 @@ class Format:
         raise TransitionError(f"agents don't move a workflow of {self.name}")
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return a brief for a phase's agent if the format has more than the prompt; else None."""
+        """Return a brief for a phase's agent if the format has more than the prompt; else None.
+
+        Raises HoldfastError if it can't be read (`registry.brief`).
+        """
         return None
 
     def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.definitions import Library
     from holdfast.workflow.format import Detector
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Brief, Phase, Workflow
     from holdfast.workflow.records import Records
 
 Value = TypeVar("Value")
@@ -59,6 +59,14 @@ def get(name: str) -> Format:
 def libraries() -> list[Library[Any]]:
     """Return the libraries of definitions that the workflows of formats follow, such as machines of skills."""
     return [each.definitions for each in usable(formats.NAMES) if each.definitions is not None]
+
+
+def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
+    """Return a format's brief for a phase's agent; None if it has none, or if that can't be read."""
+    try:
+        return get(workflow.format).brief(project, workflow, phase)
+    except HoldfastError:
+        return None
 
 
 def reopening(workflow: Workflow) -> str:

@@ -271,19 +271,9 @@ class FileFormat(Format):
         with suppress(StateError):  # missing, broken or another program's: reported elsewhere
             holder = self.view(project, self.load(project, path)).id
         named = extras.owner(project, path)
-        if not named or named == holder:
-            return
-        present = f"{path.name} holds {holder}" if holder else f"{path.name} holds none"
-        text = f"{beside} belongs to the workflow {quoted(named)}, and {present}, so nothing reads it"
-        if holder and extras.earlier(project, path, holder) is not None:
-
-            def fix() -> str:
-                with locked(self.folder(project)):
-                    extras.bring_back(project, path, holder)
-                return f"brought back the reading, reminders and context of {holder}"
-
-            yield notice(text, "holdfast doctor --fix", fix, path=beside, code="extras")
-        else:
+        if named not in ("", holder):
+            present = f"{path.name} holds {holder}" if holder else f"{path.name} holds none"
+            text = f"{beside} belongs to the workflow {quoted(named)}, and {present}, so nothing reads it"
             yield notice(text, aside(beside), path=beside, code="extras")
 
     # Change.

@@ -84,6 +84,7 @@ def test_a_value_is_judged_with_its_type() -> None:
         (lambda data: data["pending_tasks"].append({"phase": 0, "task": "1.1", "name": "x"}), "3.1, 1.1, not 2.2, 3.1"),
         (lambda data: data["pending_tasks"].append(data["pending_tasks"][1]), "pending_tasks lists 2.1, 2.2, 3.1, 2.2"),
         (lambda data: data["pending_tasks"][1].update(phase=4), "phase 4"),
+        (lambda data: data["orchestrator"].update(current_phase=4), "counted from 0"),
         (lambda data: data["safety_bounds"].update(cost_so_far="$0.80"), "cost_so_far is $0.80, not $0.75"),
         (
             lambda data: data["safety_bounds"].update(elapsed_time="0h 30m 0s"),
@@ -92,6 +93,7 @@ def test_a_value_is_judged_with_its_type() -> None:
         (lambda data: data["supervisor"].update(conflicts_detected=1), "conflicts_detected is 1, not 2"),
         (lambda data: data["orchestrator"].update(status="completed", end_time="2026-01-15T13:00:00Z"), "are not"),
         (lambda data: data["orchestrator"].update(status="failed"), "end_time is null"),
+        (lambda data: data["orchestrator"].update(status="planning"), "is planning"),
     ],
 )
 def test_a_contradiction_is_named(edit: Any, said: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, bounds, schema, snapshots, task_document
 from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR
-from holdfast.workflow import values
+from holdfast.workflow import values, wording
 from holdfast.workflow.findings import Finding, notice
 
 if TYPE_CHECKING:
@@ -191,10 +191,18 @@ def _phases(run: Run) -> Iterator[tuple[str, str, str, str]]:
 
 def _unclear(run: Run) -> Iterator[tuple[str, str, str, str]]:
     """Yield, as `_phases` does, what only you can correct, because only you know the intent."""
+    current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
+    if current is not None and total is not None and current >= max(total, 1):
+        text = f"current_phase is {current}, but the run has {wording.count(total, 'phase')}, counted from 0"
+        field = "orchestrator.current_phase"
+        yield "position", field, text, f'correct "{field}", or start a task'
     left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
         text = f"the run is completed, but {', '.join(left[:5])} {_are(left)} not"
         yield "early", "orchestrator.status", text, "`holdfast restore` goes back to what it was before"
+    if run.status == "planning" and run.entries("completed_tasks"):
+        text = "the run is planning, but some of its tasks are completed"
+        yield "planning", "orchestrator.status", text, "`holdfast orchestrator approve` begins it"
 
 
 def _are(things: list[str]) -> str:

@@ -199,10 +199,7 @@ class OrchestratorFormat(FileFormat):
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         """Return the document's section on a task, its success criteria, and the learnings that bear on it."""
-        try:
-            run = self.current(project)
-        except HoldfastError:
-            return None
+        run = self.current(project)
         lines = [f"Task {phase.id}: {phase.title}", f"It is task {run.place(phase.id)} of its phase."]
         section = task_document.Section("", ())
         try:

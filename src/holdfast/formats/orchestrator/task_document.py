@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import paths
-from holdfast.errors import BrokenError, MissingError, StateError, TransitionError
+from holdfast.errors import BrokenError, HoldfastError, MissingError, StateError, TransitionError
 from holdfast.files import atomic, document
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.workflow import markdown, names, statefile, values
+from holdfast.workflow.wording import missing, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -212,6 +213,22 @@ def write(project: Records, title: str, tasks: Sequence[tuple[str, str]]) -> Pat
             atomic.replace(path, raw, None)
             return path
     raise StateError(path, "and all similar names are taken; move old task documents away")
+
+
+def ensure_criteria(project: Records, run: Run, task: str, named: Sequence[str]) -> None:
+    """Raise HoldfastError for a success criterion that the document doesn't name for a task, if it names some.
+
+    `migration_tested` means "migration tested": case and punctuation don't count. If the document can't be read, any
+    name is one.
+    """
+    try:
+        criteria = section(of_run(project, run), task).criteria
+    except StateError:
+        return
+    known = [names.key(each) for each in criteria]
+    for each in named if known else ():
+        if names.key(each) not in known:
+            raise HoldfastError(missing(f"criterion {each!r}", [*map(quoted, criteria)], where=f"task {task} has"))
 
 
 def _heading(line: str) -> str:

@@ -14,7 +14,7 @@ import click
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.formats.orchestrator import bounds as safety
-from holdfast.formats.orchestrator import learnings, moves, schema, snapshots, supervision
+from holdfast.formats.orchestrator import learnings, moves, schema, snapshots, supervision, task_document
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow import values
 from holdfast.workflow.format import Answer
@@ -69,6 +69,7 @@ def task(
 
     def edit(run: Run) -> None:
         run.task(id_)
+        task_document.ensure_criteria(project, run, id_, (*met, *unmet))
         if cost:
             moves.price(run, id_, cost)
         if met or unmet:

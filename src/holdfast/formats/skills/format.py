@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, SchemaMismatch, StateError
+from holdfast.errors import SchemaMismatch, StateError
 from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import (
@@ -204,14 +204,8 @@ class SkillsFormat(FileFormat):
         number = task_number(phase.id)
         if number is None:
             return None
-        try:
-            file = self.load(project, workflow.path)
-            self.check(file)
-            state = State.read(project.root, file.path, file.data)
-            lines = display.brief(state, number, state.task(number))
-        except HoldfastError:
-            return None
-        return Brief(lines, f"holdfast status {workflow.id}")
+        state = view.state_of(workflow)
+        return Brief(display.brief(state, number, state.task(number)), f"holdfast status {workflow.id}")
 
     # Sessions.
 

@@ -265,13 +265,10 @@ class WfsFormat(FileFormat):
         return Judged(observed, change.written, remark, tuple(change.notes))
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return a task as its agent gets it, with everything it inherits (R002-44); None if it can't be read."""
-        try:
-            now = session.get(project, workflow.id)
-            tasks = tree.read(project, now.folder)
-            task = tasks.find(phase.id)
-        except HoldfastError:
-            return None
+        """Return a task as its agent gets it, with everything it inherits (R002-44)."""
+        now = session.get(project, workflow.id)
+        tasks = tree.read(project, now.folder)
+        task = tasks.find(phase.id)
         outputs = context.step_outputs(context.step_states(project, view.key(now), task))
         whole = context.for_agent(project, now, tasks, task, outputs)
         return Brief(whole.lines(), view.showing(now.name, task.id))
