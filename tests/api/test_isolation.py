@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +13,11 @@ import pytest
 from tests import processes, waiting
 from tests.api.author import handler
 from tests.commandline import holdfast
+from tests.warmth import gone
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.api.author import Authors
     from tests.processes import Place
     from tests.warmth import Warm
@@ -158,17 +160,9 @@ def test_what_a_handler_leaves_running_ends_with_its_event(place: Place) -> None
     assert place.fire(place.payload("PreToolUse-Bash")).exit_code == 0
     pids = {name: int((place.root / name).read_text()) for name in rows}
     for name in ("returns", "dies", "hangs"):
-        waiting.until(lambda name=name: not running(pids[name]), f"{name}: it goes on", patience_s=60)  # type: ignore[misc]
-    assert running(pids["detached"])
+        waiting.until(lambda name=name: gone(pids[name]), f"{name}: it goes on", patience_s=60)  # type: ignore[misc]
+    assert not gone(pids["detached"])
     os.kill(pids["detached"], signal.SIGKILL)
-
-
-def running(pid: int) -> bool:
-    """Return whether a process runs; one that nobody waited for yet doesn't."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_the_whole_event_has_a_deadline(tmp_path: Path) -> None:
@@ -242,7 +236,7 @@ def test_a_client_that_ends_the_event_leaves_no_handler_running(place: Place) ->
         process.send_signal(signal.SIGTERM)
         assert process.stdout.read() == b""
         assert process.wait(processes.PATIENCE) == 0
-    waiting.until(lambda: not running(pid))
+    waiting.until(lambda: gone(pid))
     assert "was stopped before it was answered" in place.log()
 
 
