@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,25 +26,19 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def config_dir() -> Path:
     """Return the folder of the user's configuration and handlers (XDG_CONFIG_HOME is respected)."""
-    return _known("config", "XDG_CONFIG_HOME")
+    return _known("config", os.environ.get("HOME"), os.environ.get("XDG_CONFIG_HOME"))
 
 
 def state_dir() -> Path:
     """Return the folder of the ledgers and the log (XDG_STATE_HOME is respected)."""
-    return _known("state", "XDG_STATE_HOME")
+    return _known("state", os.environ.get("HOME"), os.environ.get("XDG_STATE_HOME"))
 
 
-def _known(kind: Literal["config", "state"], variable: str) -> Path:
+@cache
+def _known(kind: Literal["config", "state"], *variables: str | None) -> Path:
     """Return one of Holdfast's folders; cached by the variables it depends on, because each event needs it often."""
-    key = (kind, os.environ.get("HOME"), os.environ.get(variable))
-    folder = _folders.get(key)
-    if folder is None:
-        find = platformdirs.user_config_path if kind == "config" else platformdirs.user_state_path
-        folder = _folders[key] = find(_APP, appauthor=False)
-    return folder
-
-
-_folders: dict[tuple[str | None, ...], Path] = {}
+    find = platformdirs.user_config_path if kind == "config" else platformdirs.user_state_path
+    return find(_APP, appauthor=False)
 
 
 def log_file() -> Path:
