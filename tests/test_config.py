@@ -135,6 +135,13 @@ def test_a_wrong_key_is_named_and_the_rest_counts(user_file: Path, line: str, na
     assert loaded.problems[0].startswith(f"{user_file}: {named}")
 
 
+def test_of_many_unknown_keys_five_are_named(user_file: Path) -> None:
+    """The rest is counted: a file can hold thousands."""
+    user_file.write_text("".join(f"odd{number} = 1\n" for number in range(7)))
+    problems = config.load(None, trusted=False).problems
+    assert (len(problems), problems[0]) == (6, f"{user_file}: and 2 more unknown keys")
+
+
 def test_a_wrong_value_of_the_project_leaves_the_user_s(user_file: Path, project_file: Path, tmp_path: Path) -> None:
     """A project's unusable value does not undo what the user chose."""
     user_file.write_text('todos = "off"\n')

@@ -135,8 +135,6 @@ class Project:
         name = head.removeprefix("ref:").strip()
         if not head.startswith("ref:"):
             return head if _SHA.fullmatch(head) else ""
-        if ".." in name or name.startswith("/"):
-            return ""
         homes = list(filter(None, (self._git[1], _common(*self._git))))
         packed = [line for home in homes for line in _lines(home / "packed-refs", _REFS_LIMIT_BYTES)]
         shas = [line.partition(" ")[0] for line in packed if line.endswith(f" {name}")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +231,12 @@ def test_an_added_handler_runs(holdfast_project: Make, tmp_path: Path) -> None:
     assert mine.read_bytes() == CATALOGUE["git_guard"].read_bytes()
     bash(project, "git push --force").assert_denied("user/git_guard.py")
     assert "already there, unchanged" in holdfast("handlers", "add", "git_guard.py", root=project.root).out
+
+
+def test_what_reads_bash_is_named_where_it_is_missing(holdfast_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a handler that asks for the commands of a shell."""
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    assert "Install holdfast[shell]" in holdfast("handlers", "add", "git_guard", root=holdfast_project().root).out
 
 
 def test_an_added_handler_of_a_project_is_trusted(holdfast_project: Make) -> None:

@@ -117,3 +117,5 @@ def test_nothing_that_lies_there_is_overwritten(holdfast_project: Make) -> None:
     project.write({f"{target.parent}/a{number}.toml": "" for number in range(200)} | {str(target): "mine"})
     assert "block_dangerous_rm.toml has its name" in holdfast("handlers", "import", root=project.root).out
     assert target.read_text() == "mine"
+    (project.root / ".claude/hookify.rm.local.md").unlink()
+    assert "there are no files hookify.*.local.md in" in holdfast("handlers", "import", root=project.root, code=1).err

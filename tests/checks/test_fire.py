@@ -29,6 +29,11 @@ def target(root: Path) -> Target:
     return made
 
 
+def test_where_nothing_is_registered_nothing_is_run(root: Path) -> None:
+    """That is said."""
+    assert "no command is registered" in only("fire", root, "notice").text
+
+
 def leave_only(target: Target, *names: str, **changes: Any) -> None:
     """Take all events but some out of the settings, and change the entries of those."""
     settings = json.loads(target.settings.read_text("utf-8"))

@@ -76,6 +76,18 @@ def test_a_folder_that_cannot_be_made(root: Path) -> None:
     healthy("folders", root)
 
 
+def test_a_link_to_nothing_in_place_of_a_folder(root: Path) -> None:
+    """It is removed; what it was to lead to isn't made."""
+    paths.ensure_private(paths.state_dir().parent)
+    paths.state_dir().symlink_to(root / "nowhere")
+
+    found = only("folders", root, "problem")
+
+    assert (found.text, found.fix) == (f"{paths.state_dir()} is a symbolic link to nothing", None)
+    obey(found, root)
+    healthy("folders", root)
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_a_file_where_a_folder_must_be(root: Path, name: str) -> None:
     """It is moved aside, not deleted."""

@@ -39,6 +39,15 @@ def remembered(root: Path) -> list[str]:
         project.close()
 
 
+def test_another_versions_ledger_is_named(root: Path, file: Path) -> None:
+    """Nothing reads it; the command that removes it is given."""
+    former = file.with_name(file.name.replace("-", "-0"))
+    former.write_bytes(b"")
+    found = only("ledger", root, "notice")
+    assert found.text.startswith(f"{former} is another version's ledger; nothing reads it")
+    assert found.remedy == f"rm {former}*"
+
+
 def scribble(file: Path) -> None:
     file.write_bytes(os.urandom(5000))
 

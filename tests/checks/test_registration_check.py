@@ -294,6 +294,15 @@ def both(found: list[Finding]) -> list[Finding]:
     return [each for each in found if " both register " in each.text]
 
 
+def test_a_teams_settings_beside_the_plugin_are_not_yours_to_change(root: Path) -> None:
+    """The command removes your plugin, and the other one is only named."""
+    target = put(root, "project")
+    pluginhome.enable(ROOT)
+    (found,) = both(examine("registration", root))
+    assert found.text.endswith(f"To remove it from the project's settings: {target.undo}")
+    assert found.remedy == "claude plugin uninstall holdfast@holdfast"
+
+
 @pytest.mark.parametrize("rules", [False, True])
 def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: bool) -> None:
     """Both are named, that nothing is delivered twice, and what removes the one and the other."""

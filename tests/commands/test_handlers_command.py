@@ -264,6 +264,42 @@ def test_a_handler_that_is_off_and_gone_is_taken_out_of_the_list(root: Path) -> 
     assert "there is no handler" in holdfast("handlers", "on", "noisy", root=root, code=1).err
 
 
+def test_a_handler_that_is_off_by_default_is_switched_on(root: Path) -> None:
+    """In your own list; one that still doesn't run, or still runs, is named with the reason."""
+    write(paths.user_handlers() / "quiet.py", f"OFF_BY_DEFAULT = True\n{GOOD}")
+    assert "quiet is on." in holdfast("handlers", "on", "quiet", root=root).out
+    assert 'on = ["quiet"]' in paths.user_config().read_text()
+    assert "mine.py doesn't run: not trusted" in holdfast("handlers", "on", "mine", root=root).out
+
+    write(paths.project_config(root), "[handlers]\noff = []\n")
+    holdfast("handlers", "trust", "--yes", root=root)
+    assert "mine is off" in holdfast("handlers", "off", "mine", root=root).out
+    still = holdfast("handlers", "off", "mine", root=root).out
+    assert "It still runs here, because .claude/holdfast.toml has its own handlers.off." in still.replace(
+        f"{root}/", ""
+    )
+
+
+def test_a_guard_that_is_gone_is_forgotten_and_its_namesake_stays(root: Path) -> None:
+    """The command that switches that off, too, is named."""
+    guard = write(paths.user_handlers() / "mine.py", GUARD)
+    holdfast("handlers", "trust", "--yes", root=root)
+    holdfast("handlers", "list", root=root)
+    guard.unlink()
+    said = holdfast("handlers", "off", "mine", root=root).out
+    assert "which is gone. It no longer refuses anything." in said
+    assert "mine.py stays on. To switch it off too: holdfast handlers off mine" in said
+
+
+def test_a_handler_that_cannot_be_read_is_left_out_of_what_is_trusted(root: Path) -> None:
+    """The others are trusted all the same; naming it is an error."""
+    write(paths.project_handlers(root) / "large.py", "#" * 1_000_000)
+    said = holdfast("handlers", "trust", "--yes", root=root).out
+    assert "Left out: " in said and "large.py: is larger than" in said
+    assert trusted(root) == ["mine"]
+    assert "large.py: is larger than" in holdfast("handlers", "trust", "--yes", "large.py", root=root, code=1).err
+
+
 def test_a_switch_keeps_the_rest_of_the_configuration(root: Path) -> None:
     """Comments, order and the lists' own form stay; a file that is no TOML is named and stays as it is."""
     write(paths.user_handlers() / "mine.py", GOOD)

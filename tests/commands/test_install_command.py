@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import shlex
@@ -76,8 +77,13 @@ def test_what_the_client_accepts_is_no_obstacle(root: Path, settings: Path, monk
     odd = {"PostToolUse": [{"matcher": {}, "hooks": [HOOK]}], "NoSuchEvent": [{"matcher": 1}]}
     settings.write_text("\ufeff" + json.dumps({"env": {"NUMBER": 1}, "unknown": {"key": 1}, "hooks": odd}))
     (root / ".claude/settings.json").write_text('{"model": 4}')
+    (root / ".claude/settings.local.json").mkdir()  # what can't be read is doctor's to say
+    compiled: list[object] = []
+    monkeypatch.setattr(compileall, "compile_dir", lambda folder, **options: compiled.append(folder))
 
     said = holdfast("install", root=root)
+
+    assert compiled == [paths.package_root() / "holdfast"]
 
     assert "Tested: PreCompact" in said.out
     assert f"Warning: {settings}: Claude Code ignores this entry, because hooks.PostToolUse[0]" in paths_in(said.err)

@@ -170,6 +170,7 @@ def test_what_was_edited_by_hand_is_a_generation_after_a_restore(project: Holdfa
 
     assert edited in kept(project, hybrid).values()
     assert "kept next to it" not in said
+    assert "already holds version 1, so nothing changed." in holdfast("restore", "1", root=project.root).out
 
 
 def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: Path) -> None:

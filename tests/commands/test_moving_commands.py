@@ -176,6 +176,8 @@ def test_of_two_phases_with_one_title_the_one_that_is_left_is_meant(tmp_path: Pa
     """The first one is completed, and a phase between them is current."""
     holdfast("start", "Book", "--phase", "Review", "--phase", "Ship", "--phase", "Review", root=tmp_path)
     holdfast("done", "1", root=tmp_path)
+    refused = holdfast("done", "Review", root=tmp_path, code=1).err
+    assert 'phase 1/3 "Review" is completed already; if phase 3/3 is done too: `holdfast done 3`' in refused
 
     holdfast("update", "--phase", "Review", "--rename", "Look back", root=tmp_path)
 
@@ -220,3 +222,18 @@ def test_what_is_handed_over_may_be_said_with_a_status(tmp_path: Path) -> None:
     holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     holdfast("update", "--status", "blocked", "--context", "Ann has the keys", root=tmp_path)
     assert (only(tmp_path).phase_status, only(tmp_path).phases[0].handover) == ("blocked", "Ann has the keys")
+
+
+@pytest.mark.parametrize(
+    ("format_", "completed", "words"),
+    [
+        ("compaction", 0, 'no phase of "Book" is completed; name the one to begin'),
+        ("wfs", 1, "name the task to reopen"),
+    ],
+)
+def test_reopen_needs_to_know_what(tmp_path: Path, format_: str, completed: int, words: str) -> None:
+    """Where nothing is completed, or no order says what was the last."""
+    holdfast("start", "Book", "--format", format_, "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    for _ in range(completed):
+        holdfast("done", root=tmp_path)
+    assert words in holdfast("reopen", root=tmp_path, code=1).err

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from holdfast import paths
@@ -87,6 +88,13 @@ def test_a_mistake_is_named(project: HoldfastProject, arguments: tuple[str, ...]
     said = holdfast("report", *arguments, root=project.root, code=code)
     assert words in said.err
     assert not (project.root / PLACE).exists()
+
+
+def test_without_a_browser_you_are_told_to_open_it(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the page is there."""
+    for code, words in ((0, ""), (1, "No browser could be started. Open the file in one.\n")):
+        monkeypatch.setattr(click, "launch", {str(project.root / PLACE): code}.__getitem__)
+        assert holdfast("report", "--open", root=project.root).err == words
 
 
 @pytest.mark.parametrize("place", [None, "elsewhere"])

@@ -56,8 +56,6 @@ def _definitions(project: Workspace) -> Iterator[Finding]:
                 yield notice(f"{each.path} is not trusted, so it isn't used", remedy)
             elif each.value is None:
                 yield problem(f"{kind}/{each.name} can't be used: {each.reason}", f"correct {each.path}")
-            elif kind == catalog.KIND:
-                yield ok(f"format {each.name}: {each.path}")
 
 
 def _refresh() -> str:

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from click.shell_completion import CompletionItem
 from rich.text import Text
 
 from holdfast import checks, paths
@@ -28,14 +27,9 @@ _WORDS = {"ok": "ok:", "notice": "warning:", "problem": "problem:"}
 _STYLES = {"ok": "green", "notice": "yellow", "problem": "bold red"}
 
 
-def _complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names that begin with a text."""
-    return [CompletionItem(name) for name in checks.names() if name.startswith(incomplete)]
-
-
 @verb("doctor")
 def command(
-    *names: Annotated[str, {"metavar": "[NAME]...", "shell_complete": _complete}],
+    *names: Annotated[str, {"metavar": "[NAME]..."}],
     fix: Annotated[bool, "Repair what can be repaired safely, and say what was done."] = False,
     fire: Annotated[bool, "Also run every registered command, in a temporary home and project."] = False,
     verbose: Annotated[bool, "-v", "List what is all right, too."] = False,

@@ -64,11 +64,9 @@ def _insist_on_one(workflow: Workflow, phase: Phase | None, title: str | None) -
 
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
-    if after.finished:
+    if due is None or after.finished:  # without one that was due, the command has ended the workflow
         signal = registry.get(after.format).signal(after)
         return "\n".join(filter(None, [f"{_end(before, after)}{workflow_commands.put_away(after)}", signal]))
-    if due is None:
-        return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":
         return f"{before.unit.capitalize()} {quoted(before.phase)} was completed before; {quoted(due.title)} begins."
     return f"Completed {before.named(due)} {quoted(due.title)}."

@@ -11,7 +11,7 @@ import click
 from holdfast import formats
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import InProject, Json, ListGroup, Yes, verb
-from holdfast.errors import HoldfastError, StateError, because, command_line
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import atomic, trust
 from holdfast.formats.described import catalog, view
 from holdfast.formats.described.description import NAME
@@ -113,10 +113,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
     raw = _NEW.read_text("utf-8").format(name=name).encode()
     if in_project:
         statefile.guard(project.root, path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StateError(path.parent, f"can't be created: {because(error)}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
     atomic.replace(path, raw, None)
     if in_project:
         trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
@@ -127,7 +124,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
 
 
 @verb("trust", command)
-def trust_(project: Workspace, name: str, *, yes: Yes = False) -> None:
+def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = False) -> None:
     """Trust a format of the project, or a machine.
 
     Trust holds for exactly the content that the file has now. It is for people, not for Claude.
@@ -145,10 +142,13 @@ def trust_(project: Workspace, name: str, *, yes: Yes = False) -> None:
         raise HoldfastError(f"{project.root} has no {kind.removesuffix('s')} {name!r}; it would be {path}")
     raw = definitions.content(project.root, path)
     for line in raw.decode(errors="backslashreplace").splitlines():
-        click.echo(printable(line))  # click would remove control characters; here you must see them
-    options.confirm(f"Trust {path}?", yes=yes)
+        click.echo(printable(line), err=as_json)  # click would remove control characters; here you must see them
+    options.confirm(f"Trust {path}?", yes=yes, on_stderr=as_json)
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
-    options.say(f"Trusted: {path}. If its content changes, trust it again.")
+    if as_json:
+        options.print_json({"name": name, "path": str(path), "trusted": True})
+    else:
+        options.say(f"Trusted: {path}. If its content changes, trust it again.")
 
 
 def _known() -> Iterator[dict[str, Any]]:

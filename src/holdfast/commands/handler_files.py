@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import click
-from click.shell_completion import CompletionItem
 
 from holdfast import paths
 from holdfast.clients.claude import claude, events
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import InProject, verb
-from holdfast.errors import HoldfastError, StateError, because, command_line, did_you_mean
+from holdfast.errors import HoldfastError, because, command_line, did_you_mean
 from holdfast.install import hookify, inspection, upkeep
 from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
@@ -26,15 +25,10 @@ def _catalogue() -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in sorted(paths.shipped("catalogue").glob("*.py"))}
 
 
-def _complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of ready-made handlers that begin with a text."""
-    return [CompletionItem(name) for name in _catalogue() if name.startswith(incomplete)]
-
-
 @verb("add")
 def add(
     project: Workspace,
-    name: Annotated[str | None, {"shell_complete": _complete}] = None,
+    name: str | None = None,
     *,
     in_project: InProject = False,
 ) -> None:
@@ -162,15 +156,11 @@ def _write(project: Workspace, sources: dict[Path, bytes], *, trusted: bool) -> 
         trusted: whether they are the project's, and so have to be trusted.
 
     Raises:
-        StateError: a file can't be written.
+        OSError: a file can't be written.
     """
     for path, source in sources.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(source)
-        except OSError as error:
-            place = path if path.parent.is_dir() else path.parent
-            raise StateError(place, f"can't be created: {because(error)}") from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(source)
         click.echo(paths.shown(f"Wrote {path}."))
     if trusted:
         strict_memory.trust_files(claude, project.root, sources)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +21,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-_DIFF_LIMIT_LINES = 400  # of a diff shown before a file is trusted
+    from collections.abc import Sequence
 
 
 @verb("trust")
@@ -131,9 +128,10 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     click.echo(f"{name}  sha256 {trust.digest(content)[:12]}")
     if trust.granted(project.root).get(name) not in (None, trust.digest(content)):
         before = trust.content(project.root, name)
-        lost = ["changed since you trusted it; the earlier content wasn't kept, so read all of it"]
-        for line in lost if before is None else diff(before, content, "as trusted", "as it is now"):
-            click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
+        if before is None:
+            click.echo("  changed since you trusted it; the earlier content wasn't kept, so read all of it")
+        else:
+            print_diff(before, content, "as trusted", "as it is now")
     if path.parent.name != "handlers":
         text = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
         click.echo(f"  configuration: {text}")
@@ -160,10 +158,8 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
         click.echo(f"  at fault: {fault}")
 
 
-def diff(before: bytes, after: bytes, before_name: str, after_name: str) -> Iterator[str]:
-    """Yield the lines of a unified diff; the last one says how many were left out. They may hold control characters."""
-    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, after))
-    lines = list(difflib.unified_diff(old, new, before_name, after_name, lineterm=""))
-    yield from lines[:_DIFF_LIMIT_LINES]
-    if len(lines) > _DIFF_LIMIT_LINES:
-        yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
+def print_diff(before: bytes, after: bytes, old: str, new: str, *, err: bool = False) -> None:
+    """Print what changed between two contents with these names, all of it: you are asked to trust the new one."""
+    first, second = (each.decode(errors="backslashreplace") for each in (before, after))
+    for line in document.difference(first, second, old, new).removesuffix("\n").split("\n"):
+        click.echo(f"  {printable(line)}", err=err)  # click would remove control characters; here you must see them

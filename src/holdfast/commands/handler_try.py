@@ -21,7 +21,6 @@ from holdfast.errors import EventError, HoldfastError
 from holdfast.files import redact, trust
 from holdfast.install import inspection
 from holdfast.plugins import discovery, kinds, outcomes, strict_memory
-from holdfast.process.terminal_text import printable
 from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import firing, payloads, revisions
@@ -214,8 +213,7 @@ def _earlier(
         if digest != (trust.digest(source) if file else granted.get(relative)):
             unknown = True
             click.echo(f"{relative} at {revision}  sha256 {digest[:12]}", err=on_stderr)
-            for line in handler_trust.diff(source, content, "as it is now", f"at {revision}"):
-                click.echo(f"  {printable(line)}", err=on_stderr)
+            handler_trust.print_diff(source, content, "as it is now", f"at {revision}", err=on_stderr)
     if unknown:
         options.confirm(f"Run these contents of {revision} once?", yes=yes, on_stderr=on_stderr)
     return found

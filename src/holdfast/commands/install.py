@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,7 @@ def command(
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
+        compile_package()
         click.echo(paths.shown(_test(target)))
         if target.skill.exists():
             click.echo(_NEXT)
@@ -134,3 +136,11 @@ def _test(target: Target) -> str:
     causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]
     cause = next(iter(causes), found)
     raise HoldfastError(f"a test event wasn't answered: {cause.text}. To repair it: {cause.remedy}")
+
+
+def compile_package() -> None:
+    """Write the package's missing bytecode, because not every installer does and each cold event would compile it.
+
+    What cannot be written is skipped; Python then compiles it in memory.
+    """
+    compileall.compile_dir(paths.package_root() / "holdfast", quiet=2)

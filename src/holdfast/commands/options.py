@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude, scopes
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError
 from holdfast.files import atomic, trust
 from holdfast.formats import RECORDS
 from holdfast.memory.patience import COMMAND_WAIT_S, Patience
@@ -62,10 +62,8 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer rel
 
     name = "moment"
 
-    def convert(self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """Return the moment a text names."""
-        if not isinstance(value, str):
-            return value
         if ago := _AGO.fullmatch(value.strip()):
             try:
                 return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
@@ -272,9 +270,6 @@ def print_json(value: object) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only you can read, as a command's output. Raises StateError if it can't be written."""
-    try:
-        atomic.write(path, data, mode=0o600)
-        path.chmod(0o600)  # an existing file would keep its mode
-    except OSError as error:
-        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
+    """Write a file that only you can read, as a command's output. Raises StateError, OSError if it can't be written."""
+    atomic.write(path, data, mode=0o600)
+    path.chmod(0o600)  # an existing file would keep its mode

@@ -290,15 +290,9 @@ _NOT_FOR_TEAMS = (
 
 
 def _show_status_line(edit: Edit) -> list[str]:
-    """Have events keep what the status line shows; return lines that say whose the settings' status line is.
-
-    Raises StateError if the folder for that can't be made.
-    """
-    folder, name = status_file.folder(), edit.target.settings
-    try:
-        paths.ensure_private(folder)
-    except OSError as error:
-        raise StateError(folder, f"cannot be created: {error.strerror or error}") from error
+    """Have events keep what the status line shows; return lines that say whose the settings' status line is."""
+    name = edit.target.settings
+    paths.ensure_private(status_file.folder())
     if edit.settings.status_line == "ours":
         return [f"Status line: Holdfast's, in {name}. It shows a session's workflow from its next event on."]
     return [f"Status line: {name} has one already, which stays.", _SHARED_STATUS_LINE]

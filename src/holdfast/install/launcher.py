@@ -60,7 +60,7 @@ def write() -> list[Path]:
 
     The launcher comes last, when all that it needs is there.
 
-    Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
+    Raises StateError or OSError if one can't be written, ConfigError if a program can't name this interpreter.
     """
     contents = {path: text.encode("utf-8") for path, text in texts().items()}
     contents[paths.launcher()] = native.find() or contents[paths.entrypoint()]
@@ -75,10 +75,7 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
 
     Raises StateError if the shipped entrypoint can't be read, ConfigError if a program can't name the interpreter.
     """
-    source = paths.shipped("hooks") / "dispatch.py"
-    entry = document.read(source)[0].decode("utf-8")
-    if not _ROOT.search(entry):
-        raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
+    entry = document.read(paths.shipped("hooks") / "dispatch.py")[0].decode("utf-8")
     _, command, refuse = programs()
     start = interpreter or sys.executable
     return {
@@ -212,10 +209,7 @@ def _put(path: Path, data: bytes) -> bool:
     with suppress(StateError):
         if document.read(path)[0] == data and os.access(path, os.X_OK):
             return False
-    try:
-        paths.ensure_private(path.parent)
-        atomic.write(path, data, mode=0o755)
-        path.chmod(0o755)
-    except OSError as error:
-        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
+    paths.ensure_private(path.parent)
+    atomic.write(path, data, mode=0o755)
+    path.chmod(0o755)
     return True

@@ -77,17 +77,16 @@ def version(program: bytes, place: Path | None = None) -> str:
 
     Args:
         program: the relay.
-        place: the private folder to try it in, by default the launcher's.
+        place: the private folder to try it in, by default the launcher's: one for temporary files may run none.
+
+    Raises:
+        OSError: it can't be written there.
     """
-    try:
-        place = place or paths.ensure_private(paths.launcher().parent)  # one for temporary files may forbid to run any
-        with tempfile.TemporaryDirectory(dir=place) as folder:
-            tried = Path(folder) / "relay"
-            tried.write_bytes(program)
-            tried.chmod(0o755)
-            return _said(tried)
-    except OSError:
-        return ""
+    with tempfile.TemporaryDirectory(dir=place or paths.ensure_private(paths.launcher().parent)) as folder:
+        tried = Path(folder) / "relay"
+        tried.write_bytes(program)
+        tried.chmod(0o755)
+        return _said(tried)
 
 
 def running() -> tuple[str, str]:

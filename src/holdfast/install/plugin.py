@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients.claude import scopes
-from holdfast.errors import ConfigError, HoldfastError, StateError
+from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic, document
 from holdfast.install import launcher, native
 from holdfast.install.register import PLUGIN_RUNNER, Matchers, union
@@ -128,23 +128,22 @@ def own() -> Matchers:
 
 def keep() -> None:
     """Bring the launcher and the relay up to date if this process runs from a plugin copy; never raises."""
-    if running():
-        _keep_launcher()
-        _keep_relay()
+    for program, update in (("launcher", _keep_launcher), ("relay", _keep_relay)) if running() else ():
+        try:
+            update()
+        except (HoldfastError, OSError) as error:
+            log.write("warning", f"the plugin's {program} couldn't be updated: {error}")
 
 
 def _keep_launcher() -> None:
-    """Rewrite the launcher, if a plugin copy installed it, to start the copy that runs now; never raises.
+    """Rewrite the launcher, if a plugin copy installed it, to start the copy that runs now.
 
     An update of the plugin brings a new folder, and sometimes a new environment, while settings still name the
     launcher.
     """
-    try:
-        known = launcher.installed()
-        if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent) and launcher.outdated():
-            launcher.write()  # may compile the native relay, which an event should do once
-    except (StateError, ConfigError) as error:
-        log.write("warning", f"the launcher couldn't be updated: {error}")
+    known = launcher.installed()
+    if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent) and launcher.outdated():
+        launcher.write()  # may compile the native relay, which an event should do once
 
 
 def _merged(roots: Iterable[Path]) -> Matchers:
@@ -164,14 +163,8 @@ def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
 
 
 def _keep_relay() -> None:
-    """Put the relay of the copy that runs now into its data folder, or remove an earlier one; never raises."""
-    try:
-        _put_relay(Copy(paths.plugin_root(), Path(sys.prefix).parent))
-    except (HoldfastError, OSError) as error:
-        log.write("warning", f"the plugin's relay couldn't be put in place: {error}")
-
-
-def _put_relay(copy: Copy) -> None:
+    """Put the relay of the copy that runs now into its data folder, or remove an earlier one."""
+    copy = Copy(paths.plugin_root(), Path(sys.prefix).parent)
     folder = copy.data / "relay"
     source = native.shipped()
     program = b"" if native.switched_off() or not source.is_file() else source.read_bytes()

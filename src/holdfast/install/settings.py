@@ -87,8 +87,6 @@ def explained(path: Path) -> Iterator[None]:
     """Turn an error about a settings text into one that names the file `path`."""
     try:
         yield
-    except StateError:
-        raise
     except HoldfastError as error:
         raise StateError(path, f"{error}; nothing was written, correct it and run again") from error
 
@@ -99,8 +97,6 @@ def check_writable(file: SettingsFile) -> None:
         owned = file.path.stat().st_uid == os.geteuid() and file.path.parent.stat().st_mode & 0o222
         raise StateError(file.path, _PROTECTED if owned else _GENERATED)
     folder = next(place for place in (file.path.parent, *file.path.parents) if place.exists())
-    if not folder.is_dir():
-        raise StateError(file.path, f"cannot be written: {folder} is not a folder")
     if not os.access(folder, os.W_OK | os.X_OK) or (file.raw is not None and not os.access(file.path, os.W_OK)):
         raise StateError(file.path, f"is not writable for you; check the permissions of it and of {folder}")
 

@@ -127,6 +127,8 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
     assert not used()
 
     assert "no terminal" in holdfast("formats", "trust", "mine", root=project.root, code=1).err
+    trusted = {"name": "mine", "path": str(path), "trusted": True}
+    assert holdfast("formats", "trust", "mine", "--yes", "--json", root=project.root).json == trusted
     assert MINE.strip() in holdfast("formats", "trust", "mine", "--yes", root=project.root).out
     assert TITLE in holdfast("status", root=project.root).out
     assert used()
