@@ -72,8 +72,12 @@ def test_restoring_deletes_and_writes_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", document.EXAMPLES)
 def test_the_guidance_holds_everything_the_document_asks_for(desk: Desk, name: str) -> None:
-    """R001-17: name and phase, REQUIRED READING with @ paths, key reminders, context variables, ACTION REQUIRED."""
+    """R001-17, R001-18: phase, readings, reminders and context; then acknowledge, read, confirm, assume nothing.
+
+    Every character of it is paid for in each session.
+    """
     assert len(document.words("guidance-parts.md").splitlines()) == 5
+    assert document.words("acknowledgement.txt").strip() in document.words("after-compaction.md")
     data = document.example(name)
     for entry in data["required_reading"]:
         desk.put(entry.removeprefix("@"), "read me")
@@ -87,30 +91,13 @@ def test_the_guidance_holds_everything_the_document_asks_for(desk: Desk, name: s
     assert under(text, "REQUIRED READING") == data["required_reading"]
     assert under(text, "Key reminders") == data["key_reminders"]
     assert under(text, "Context:") == [f"{key}: {value}" for key, value in data["context"].items()]
-    assert "ACTION REQUIRED\n" in text
-
-
-@pytest.mark.parametrize("name", document.EXAMPLES)
-def test_the_guidance_asks_for_what_the_agent_is_to_do_then(desk: Desk, name: str) -> None:
-    """R001-18: acknowledge with the document's line, read ALL files, confirm phase and context, assume nothing."""
-    assert document.words("acknowledgement.txt").strip() in document.words("after-compaction.md")
-    desk.keep(document.words(f"{name}.json"), "example")
-
-    given, _, asked = desk.begin().context.partition("ACTION REQUIRED")
-
-    assert acknowledgement(document.example(name)) == given.splitlines()[-2]
+    given, _, asked = text.partition("ACTION REQUIRED\n")
+    assert acknowledgement(data) == given.splitlines()[-2]
     assert "Print the ✅ line" in asked
     assert re.search(r"\bread\w* ALL files\b", asked)
     assert re.search(r"\bconfirm\w*\b[^\n]*\bphase\b[^\n]*\bcontext\b", asked)
     assert re.search(r"\bDon't assume\b", asked)
-
-
-@pytest.mark.parametrize("name", document.EXAMPLES)
-def test_the_guidance_of_the_documents_examples_is_short(desk: Desk, name: str) -> None:
-    """Every character of it is paid for in each session."""
-    desk.keep(document.words(f"{name}.json"), "example")
-
-    assert len(desk.begin().context) <= 700
+    assert len(text) <= 700
 
 
 def test_the_acknowledgement_is_of_the_phase_that_was_restored(desk: Desk) -> None:
@@ -122,7 +109,10 @@ def test_the_acknowledgement_is_of_the_phase_that_was_restored(desk: Desk) -> No
 
 
 def test_the_form_of_the_guidance_is_the_documents(desk: Desk) -> None:
-    """I001-20: §5's order (name and phase, reading, reminders, context, action), the headings on their own lines."""
+    """I001-20: §5's order, the headings on their own lines, and under them plain sentences.
+
+    Orders in capitals, or one after another in a list, read as an injection attack.
+    """
     desk.keep(document.words("required-fields.json"), "example")
 
     text = desk.begin().context
@@ -131,17 +121,9 @@ def test_the_form_of_the_guidance_is_the_documents(desk: Desk) -> None:
     assert_order(text, lines)
     assert {"REQUIRED READING", "ACTION REQUIRED"} <= set(text.splitlines())
     assert text.count("REQUIRED READING\n") == text.count("ACTION REQUIRED\n") == 1
-
-
-def test_under_the_headings_stand_facts_and_no_orders(desk: Desk) -> None:
-    """I001-20: plain sentences: orders in capitals, or one after another in a list, read as an injection attack."""
-    desk.keep(document.words("required-fields.json"), "example")
-
-    asked = desk.begin().context.partition("ACTION REQUIRED")[2]
-
+    asked = text.partition("ACTION REQUIRED")[2]
     order = r"^(?:\d+\. |- )?(?:You must|Must|Read|Acknowledge|Confirm|Do not|Never|Always)\b"
-    orders = re.findall(order, asked, re.IGNORECASE | re.MULTILINE)
-    assert orders == []
+    assert re.findall(order, asked, re.IGNORECASE | re.MULTILINE) == []
     assert set(re.findall(r"\b[A-Z]{2,}\b", asked)) <= {"ALL"}
 
 
@@ -319,13 +301,17 @@ def test_a_corrupt_file_that_was_seen_whole_is_restored_from_its_last_good_conte
     assert path.name in desk.run("status").out.partition("; the last content Holdfast kept is used")[0]
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "compacted", "COMPACT", "precompact", ""])
 def test_only_a_compaction_puts_guidance_into_the_context(desk: Desk, source: str) -> None:
-    """I001-12, R001-16: a session that has lost nothing is told of it in a few lines; `compact` gives it all."""
+    """I001-12, R001-16, I001-18: a session that has lost nothing is told of it in a few lines at most."""
     desk.keep(state("A"))
 
-    told = desk.begin(source).context
-    assert told.startswith("Unfinished workflow") and len(told) <= 600 and RESTORED not in told
+    if source in ("startup", "resume", "clear", "fork"):
+        told = desk.begin(source).context
+        assert told.startswith("Unfinished workflow") and len(told) <= 600
+    else:
+        told = desk.project.fire("SessionStart", "SessionStart-compact", source=source).context
+    assert RESTORED not in told
     assert RESTORED in desk.begin("compact").context
 
 
@@ -364,17 +350,6 @@ def test_session_start_is_registered_for_every_source(desk: Desk) -> None:
     for source in ("startup", "resume", "clear", "fork", "compact"):
         assert desk.begin(source).variables == {"HOLDFAST_PROJECT_DIR": str(desk.root)}
     assert ME in {each["id"] for each in desk.run("status", "--json").json["sessions"]}
-
-
-@pytest.mark.parametrize("source", ["compacted", "COMPACT", "precompact", ""])
-def test_a_source_that_is_not_compact_is_not_compact(desk: Desk, source: str) -> None:
-    """I001-18: the value is compared, not looked for in it."""
-    desk.keep(state("A"))
-
-    fired = desk.project.fire("SessionStart", "SessionStart-compact", source=source)
-
-    assert RESTORED not in fired.context
-    assert (fired.faults, fired.exit_code) == ([], 0)
 
 
 def test_the_real_characters_reach_the_client(tmp_path: Path) -> None:

@@ -42,20 +42,12 @@ def comparable(data: dict[str, Any]) -> dict[str, Any]:
     return data | {"context": context, "created_at": data["created_at"].replace(".000000", "")}
 
 
-def test_starting_creates_the_file_with_everything_the_document_names(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R001-11: name and type, phase 1 of the total, required reading, context variables, key reminders: Example 1."""
+def test_a_start_and_a_transition_write_the_documents_example(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R001-11, R001-12: all that Example 1 names; its update is number, name and a reminder more, in its file."""
     example = start_example_1(desk, monkeypatch)
-
+    path = desk.file
     assert document.violations(desk.state) == []
     assert comparable(desk.state) == example
-
-
-def test_a_transition_updates_the_same_file(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R001-12: number, name, status and a new reminder turn Example 1's start into Example 1's update, in its file."""
-    start_example_1(desk, monkeypatch)
-    path = desk.file
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-10T09:00:00Z")
     update = document.example("example-1-update")
 
@@ -113,26 +105,19 @@ def test_completing_a_phase_is_a_transition_to_the_next(desk: Desk) -> None:
 
 
 def test_completing_removes_the_file_and_its_directory(desk: Desk) -> None:
-    """R001-19: when the last phase is done, and not before."""
+    """R001-19: when the last phase is done, and not before; also a file that an agent wrote."""
     desk.run("start", "QA Loop", "--phase", "Run QA", "--phase", "Fix", "--phase", "Verify")
     path = desk.file
     for _ in range(2):
         desk.run("done")
         assert desk.files == [path], "not all phases are done"
-
     assert "completed" in desk.run("done").out
-
     assert not path.parent.exists()
     assert desk.compaction() == ""
 
-
-def test_a_finished_workflow_kept_by_hand_is_removed_by_the_same_command(desk: Desk) -> None:
-    """R001-19: in the last phase of a file an agent wrote, `holdfast done` removes file and directory."""
-    path = desk.keep(state("QA Loop", phase={"current": 3}), "qa")
-
-    desk.run("done", "QA Loop")
-
-    assert not path.parent.exists()
+    by_hand = desk.keep(state("By hand", phase={"current": 3}), "qa")
+    desk.run("done", "By hand")
+    assert not by_hand.parent.exists()
 
 
 def test_no_hook_ever_deletes_a_state_file(desk: Desk) -> None:

@@ -40,16 +40,6 @@ def place(desk: Desk, path: Path) -> str:
     return path.relative_to(desk.root).as_posix()
 
 
-@WRITERS
-def test_a_state_file_lies_where_the_document_says(desk: Desk, write: Callable[..., None]) -> None:
-    """R001-01: ./untracked/workflow-state/{workflow-name}/state-{workflow-name}-{start-time}.json."""
-    write(desk, "Page Orchestration")
-
-    found = location().fullmatch(place(desk, desk.file))
-    assert found, desk.file
-    assert found["name"] == "page-orchestration"
-
-
 def test_the_place_is_relative_to_the_projects_root(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,10 +79,12 @@ def test_the_start_time_in_the_name_is_date_and_time_in_utc(
         ("a/../../b", "a-b"),
         ("C:\\temp\\x", "c-temp-x"),
         ("Résumé café", "resume-cafe"),
+        (f"{'a' * 49} {'b' * 40}", "a" * 49),
+        ("Feature Implementation (User Auth)", "feature-implementation-user-auth"),
     ],
 )
 def test_a_name_is_made_safe_for_a_path(desk: Desk, write: Callable[..., None], name: str, folder: str) -> None:
-    """R001-03, I001-5: lower case, hyphens for everything else, no spaces, and no way out of the folder."""
+    """R001-01, R001-03, I001-4, I001-5: the whole name in lower case with hyphens, cut at 50, inside the folder."""
     write(desk, name)
 
     found = location().fullmatch(place(desk, desk.file))
@@ -110,17 +102,6 @@ def test_no_name_leads_out_of_the_folder(desk: Desk, name: str) -> None:
     assert by_name.code == 0
     assert location().fullmatch(place(desk, desk.file))
     assert [path for path in desk.root.rglob("state-*") if path != desk.file] == []
-
-
-@WRITERS
-def test_a_long_name_is_cut_to_fifty_characters_without_a_hyphen_at_the_end(
-    desk: Desk, write: Callable[..., None]
-) -> None:
-    """I001-5: as the original does, and stripped again after the cut."""
-    write(desk, f"{'a' * 49} {'b' * 40}")
-
-    assert desk.file.parent.name == "a" * 49
-    assert desk.file.name.startswith(f"state-{'a' * 49}-2")
 
 
 @WRITERS
@@ -226,11 +207,3 @@ def test_the_field_outranks_the_directory(desk: Desk) -> None:
 
     assert desk.read(named)["phase"]["current"] == 3
     assert misplaced.read_bytes() == before
-
-
-@WRITERS
-def test_a_whole_name_becomes_the_directory(desk: Desk, write: Callable[..., None]) -> None:
-    """I001-4: `Feature Implementation (User Auth)` is sanitized whole where a file is created."""
-    write(desk, document.example("required-fields")["workflow"])
-
-    assert desk.file.parent.name == "feature-implementation-user-auth"
