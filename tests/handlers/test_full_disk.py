@@ -74,58 +74,29 @@ class Work:
         return fired
 
     @contextmanager
-    def fault(self, code: int, *, files: bool = True, ledger: bool = True, after: int = 0) -> Iterator[None]:
-        """Have writes fail: those of files, from the one after `after` others on, and the ledger's."""
-        left = [after]
-        fill = atomic._fill
+    def full_disk(self, *, ledger: bool = True) -> Iterator[None]:
+        """Have writes of files fail, and the ledger's."""
 
-        def failing(descriptor: int, data: bytes) -> None:
-            left[0] -= 1
-            if left[0] < 0:
-                raise OSError(code, os.strerror(code))
-            fill(descriptor, data)
-
-        def prepare(file: Path) -> None:
-            raise OSError(code, os.strerror(code))
+        def fail(*arguments: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         with self.patch.context() as patch:
-            if files:
-                patch.setattr(atomic, "_fill", failing)
+            patch.setattr(atomic, "_fill", fail)
             if ledger:
-                patch.setattr(connection, "_prepare", prepare)
+                patch.setattr(connection, "_prepare", fail)
             yield
-
-    def files(self) -> dict[str, str]:
-        """Return what the project's files say, without moments."""
-        found = {}
-        for path in sorted(self.project.root.rglob("*")):
-            if path.is_file() and path.suffix in (".json", ".md") and "holdfast" not in path.parts:
-                found[str(path.relative_to(self.project.root))] = "\n".join(
-                    line for line in path.read_text().splitlines() if "_at" not in line and "20" not in line
-                )
-        return found
 
 
 @pytest.fixture(params=["hybrid", "wfs"])
-def make(
+def work(
     request: pytest.FixtureRequest, holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Work]:
-    """Return what makes the workflow anew, in each format whose phases agents work on."""
-
-    def made(number: int = 1) -> Work:
-        project = holdfast_project({})
-        phases = ("--phase", "Build the tool @builder", "--phase", "Write the tests @tester")
-        holdfast("start", "Ship it", "--format", request.param, *phases, root=project.root, session=project.session)
-        project.fire("UserPromptSubmit", prompt="go on")
-        return Work(project, monkeypatch, Agent(project, "Build the tool", number=number))
-
-    return made
-
-
-@pytest.fixture
-def work(make: Callable[..., Work]) -> Work:
-    """The workflow, with the agent of its first phase launched."""
-    made = make()
+) -> Work:
+    """The workflow, with the agent of its first phase launched, in each format whose phases agents work on."""
+    project = holdfast_project({})
+    phases = ("--phase", "Build the tool @builder", "--phase", "Write the tests @tester")
+    holdfast("start", "Ship it", "--format", request.param, *phases, root=project.root, session=project.session)
+    project.fire("UserPromptSubmit", prompt="go on")
+    made = Work(project, monkeypatch, Agent(project, "Build the tool"))
     made.agent.about_to()
     assert made.statuses == ["active", "pending"]
     return made
@@ -134,7 +105,7 @@ def work(make: Callable[..., Work]) -> Work:
 @pytest.mark.parametrize("event", ["PreToolUse", "PreCompact", "SessionStart"])
 def test_every_event_of_the_main_conversation_catches_up(work: Work, event: str) -> None:
     """Also in the middle of a turn, before a compaction and after it."""
-    with work.fault(errno.ENOSPC):
+    with work.full_disk():
         work.ends()
     names = {"PreToolUse": "PreToolUse-Agent", "PreCompact": "PreCompact-auto", "SessionStart": "SessionStart-compact"}
     work.prompt(event, recorded=names[event])
@@ -143,7 +114,7 @@ def test_every_event_of_the_main_conversation_catches_up(work: Work, event: str)
 
 def test_it_is_told_once_while_it_cannot_be_written(work: Work) -> None:
     """And that it will be."""
-    with work.fault(errno.ENOSPC, ledger=False):
+    with work.full_disk(ledger=False):
         fired = work.ends()
         fired.assert_advised("No space left on device; tried again at the next event")
         assert "No space left" not in work.prompt().context
@@ -162,7 +133,7 @@ def test_the_end_of_a_background_agent_is_caught_up_with(work: Work) -> None:
     """Its stop and its notification were lost; that the client lists it no more is no failure."""
     work.agent.launched()
     work.agent.started()
-    with work.fault(errno.ENOSPC):
+    with work.full_disk():
         work.agent.stopped()
         work.agent.notified()
     notice = (
@@ -179,7 +150,7 @@ def test_the_name_of_a_background_agent_is_caught_up_with(work: Work) -> None:
     """Its launch returned when nothing could be written."""
     response = recorded.load("PostToolUse-Agent-background")["tool_response"] | {"agentId": work.agent.run}
     work.note_result(response)
-    with work.fault(errno.ENOSPC):
+    with work.full_disk():
         work.agent.launched()
     work.prompt()
     work.agent.stopped()
@@ -207,7 +178,7 @@ def test_what_a_memory_file_says_is_saved_later(
     """The compaction format: a save that fails costs no compaction, and the next one makes up for it."""
     project = holdfast_project({"CLAUDE.local.md": MEMORY})
     work = Work(project, monkeypatch, Agent(project))
-    with work.fault(errno.ENOSPC):
+    with work.full_disk():
         assert project.fire("PreCompact").faults == []
         assert not list(project.root.glob("untracked/workflow-state/*/state-*.json"))
     assert project.fire("PreCompact").faults == []
@@ -225,7 +196,7 @@ def test_guidance_is_given_without_its_sidecar_and_writes_it_later(work: Work) -
         if free:
             fired = work.prompt("SessionStart", recorded="SessionStart-compact")
         else:
-            with work.fault(errno.ENOSPC):
+            with work.full_disk():
                 fired = work.prompt("SessionStart", recorded="SessionStart-compact")
         fired.assert_advised("WORKFLOW RESTORED")
         assert place.exists() == free

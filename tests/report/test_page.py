@@ -157,34 +157,6 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     assert "not shown" not in nothing
 
 
-COLOURS = re.compile(r"--([\w-]+):\s*(#[0-9a-f]{6})")
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_every_text_stands_out_from_what_is_behind_it(scheme: int) -> None:
-    """At least 4.5 to 1, as WCAG asks; 3 to 1 for the signs of compactions."""
-    blocks = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
-    colours = dict(COLOURS.findall(blocks[scheme]))
-    assert len(blocks) == 2
-    texts = [(text, behind) for text in ("text", "quiet", "link") for behind in ("page", "panel", "stripe")]
-    texts += [("work", "panel"), ("bad", "panel")]
-    for text, behind in texts:
-        assert _contrast(colours[text], colours[behind]) >= 4.5, (text, behind)
-    for sign in ("good", "given", "bad", "idle"):
-        assert _contrast(colours[sign], colours["panel"]) >= 3, sign
-
-
-def _contrast(one: str, other: str) -> float:
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def test_foreign_text_is_cleaned_wherever_it_appears() -> None:
     """Secrets, control characters, half characters and markup: in titles, names, paths and attributes."""
     odd = f"a\x1b[31m\u202e \udc80 <b class='x'>{SECRET}"

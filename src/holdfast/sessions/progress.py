@@ -466,9 +466,7 @@ def _next(project: Workspace, conversation: str, workflow: Workflow, step: Step)
 
 
 def _doubt(project: Workspace, launch: Agent) -> str:
-    found = registry.with_keys(project, [launch.workflow]).workflows
-    workflow = next((each for each in found if each.key == launch.workflow), None)
-    phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
+    workflow, phase = _phase(registry.with_keys(project, [launch.workflow]).workflows, launch)
     undo = verbs.undoing(workflow, phase) if workflow and phase else "holdfast reopen"
     title = wording.one_line(phase.title if phase else launch.phase)
     return (
