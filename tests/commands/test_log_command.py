@@ -110,6 +110,17 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
     )
 
 
+def test_a_file_that_nobody_saved_has_no_version(project: HoldfastProject) -> None:
+    """It was written by hand, and no session has seen it yet."""
+    phase = {"current": 1, "total": 2, "name": "One", "status": "in_progress"}
+    project.write({"untracked/workflow-state/x/state-x-1.json": {"workflow": "X", "phase": phase}})
+    for arguments, words in (
+        (("--diff",), "has no saved version, so there is nothing to compare"),
+        (("1", "--show"), "there is no version 1 of untracked/workflow-state/x/state-x-1.json; none is saved"),
+    ):
+        assert words in holdfast("restore", *arguments, "--workflow", "X", root=project.root, code=1).err
+
+
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
     last = holdfast("restore", "--diff", root=project.root).out

@@ -313,6 +313,18 @@ def test_a_compaction_whose_session_start_never_fired_is_made_good(
     assert prompt(project, transcript) == ""
 
 
+def test_a_process_that_was_killed_before_it_answered_takes_no_compaction_away(project: HoldfastProject) -> None:
+    """The next event of the same compaction answers it."""
+    start(project, "Alpha")
+    project.fire("PreCompact", "PreCompact-auto")
+    there = opened(project)
+    assert compactions.claim(there, ME, known=True)
+    there.close()
+    begin(project, "compact").assert_advised(RESTORED)
+    (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
+    assert (row["trigger"], row["not_restored"]) == ("auto", "")
+
+
 def summarised(project: HoldfastProject, words: str) -> Fired:
     """Let a compaction happen, with this summary."""
     project.fire("PreCompact", "PreCompact-auto")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,9 +86,11 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
         line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
         file.write_text(f"{line}\n" * 80, "utf-8")
 
+    project.write({".git/HEAD": "ref: refs/heads/main\n"})
     agents = transcript.with_suffix("") / "subagents"
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
+        "a commit": (lambda: project.write({".git/logs/HEAD": "moved\n"}), False),
         "an edit": (lambda: edited(transcript, "Edit"), False),
         "an edit before its notification": (lambda: (edited(transcript, "Edit"), first.notified()), False),
         "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
@@ -360,6 +363,16 @@ def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject
     holdfast("forget", "--session", ME, "--yes", root=project.root)
     assert not file.exists()
     assert "Finding" not in json.dumps(holdfast("export", root=project.root).json)
+
+
+def test_a_long_result_that_cannot_be_written_is_where_the_client_has_it(project: HoldfastProject) -> None:
+    """Something else is in the place of the folder."""
+    project.write({".claude/holdfast": "mine"})
+    agent(project).finished(LONG)
+    compacted(project)
+    fired = agent(project, 2).about_to()
+    fired.assert_denied("its beginning", "Finding 1:")
+    assert re.search(r"Its result is in /.+\.jsonl\.", fired.stdout)
 
 
 def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: HoldfastProject) -> None:

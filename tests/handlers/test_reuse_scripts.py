@@ -261,6 +261,16 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
     launches.fire("Stop", background_tasks=[])
     launches.compact()
     assert changed(launches.launch())["resumeFromRunId"] == RUN
+    fired = launches.launch(script=SCRIPT, resumeFromRunId=RUN)
+    assert passed(fired) and not fired.reply, "the client does all of it"
+
+
+def test_a_launch_that_failed_is_no_run(launches: Launches) -> None:
+    """Its answer has an error, or names no run."""
+    for response in ({"runId": RUN, "error": "no such script"}, {"error": "no such script"}, None):
+        launches.launch()
+        launches.fire("PostToolUse", tool_name="Workflow", tool_input={"script": SCRIPT}, tool_response=response)
+    assert holdfast("agents", root=launches.project.root).out == "No agents are known here.\n"
 
 
 def test_one_of_which_the_client_says_that_it_runs_is_waited_for(launches: Launches) -> None:

@@ -156,6 +156,7 @@ def test_a_notification_without_a_result_completes_nothing(tool: Tool) -> None:
     agent.about_to()
     agent.launched()
     agent.stopped("")
+    assert prompt(tool).context == "", "the notification brings the result"
     agent.notified("completed", "")
     assert tool.statuses == BEGUN
     agent.notified("completed", "Made it.")

@@ -196,8 +196,8 @@ def test_a_job_beside_a_person_gets_no_workflow_that_nobody_owns(tmp_path: Path)
         return fire(attended, session, "SessionStart-compact")
 
     launch = {"subagent_type": "builder", "description": "One", "prompt": "One"}
-    for attended, session in (("1", ME), ("0", OTHER)):
-        fire(attended, session, "SessionStart-startup")
+    begun = [fire(attended, session, "SessionStart-startup") for attended, session in (("1", ME), ("0", OTHER))]
+    assert ["Unfinished workflow" in each for each in begun] == [True, False]
     fire("0", OTHER, "PreToolUse-Agent", tool_name="Agent", tool_input=launch, tool_use_id="toolu_1")
     state = {"file_path": str(place.root / ".claude/state/workflow.json"), "content": ""}
     fire("0", OTHER, "PostToolUse-Write", tool_name="Write", tool_input=state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.client import TaskNotification
+from holdfast.clients.client import AgentResult, TaskNotification
 from holdfast.sessions import agents
 from tests.agentry import CALL, RUN, begin, launch, only, report
 from tests.handmade import ME
@@ -89,6 +89,16 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, word:
     begin(project)
     notify(project, word)
     assert [each.failed for each in agents.list_launched(project, ME)] == [failed]
+
+
+def test_a_call_that_lets_an_agent_go_on_brings_its_next_result(project: Workspace) -> None:
+    """The client names the agent only as the call returns; the earlier call keeps what it had."""
+    begin(project)
+    agents.record_return(project, ME, CALL, AgentResult("completed", RUN, text="First."))
+    launch(project, "toolu_2")
+    agents.record_return(project, ME, "toolu_2", AgentResult("completed", RUN, text="Second."))
+    found = {each.call: (each.run, each.status, each.result) for each in agents.list_launched(project, ME)}
+    assert found == {CALL: (RUN, "used", "First."), "toolu_2": (RUN, "used", "Second.")}
 
 
 def answer(call: str, response: object, *, is_error: bool = False, **more: object) -> str:

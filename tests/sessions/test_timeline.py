@@ -152,6 +152,23 @@ def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject
         '11:00 1 restored to Claude: "Alpha"; '
         + next(line for line in everything if "11:00 1 restored to Claude" in line).split("; ")[1]
     ]
+    there = workspace(project.root)
+    there.ledger.run("UPDATE events SET worktree = '/elsewhere'")
+    there.close()
+    assert told(project, workflow=alpha) == [], "that of another checkout is another one"
+
+
+def test_log_names_a_workflow_that_is_only_in_the_archive(project: HoldfastProject, at: Callable[[str], None]) -> None:
+    """Its file holds another one by the time its agent ends."""
+    holdfast("start", "Alpha", "--format", "hybrid", "--phase", "One @builder", root=project.root, session=ME)
+    agent = Agent(project, "One", session=ME)
+    agent.about_to(session_id=ME)
+    holdfast("done", "--all", root=project.root, session=ME)
+    holdfast("start", "Beta", "--format", "hybrid", "--phase", "One", root=project.root, session=ME)
+    at("10:00:00")
+    agent.returned("Done.", session_id=ME)
+    (line,) = told(project, since=datetime(2026, 3, 1, 10, tzinfo=UTC))
+    assert line.startswith('10:00 1 agent completed: "Alpha", phase 1 "One"; builder')
 
 
 def test_log_of_a_session_says_who_took_its_workflow(project: HoldfastProject, at: Callable[[str], None]) -> None:

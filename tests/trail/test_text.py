@@ -92,6 +92,12 @@ def test_the_branch_is_the_present_one_and_a_change_is_told(now: str | None, bef
     assert (lines(made, "Place:") if "Place:" in made else None) == line
 
 
+def test_where_all_is_done_no_to_do_is_open() -> None:
+    """The number of those that are completed is told all the same."""
+    assert lines(text(Trail(requests=("x",), completed=2)), "Open to-dos (2 completed):") == ["- none"]
+    assert "to-dos" not in text(Trail(requests=("x",)))
+
+
 def test_paths_are_relative_to_the_root() -> None:
     """Only below it; of a long one the end is kept, which names the file."""
     deep = f"{HOME}/{'deep/' * 60}file.py"

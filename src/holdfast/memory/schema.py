@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -29,19 +28,14 @@ def is_ledger(connection: sqlite3.Connection) -> bool:
 def adopt(connection: sqlite3.Connection) -> None:
     """Make an empty database a ledger, in one transaction. If two processes try, the second finds it done.
 
-    Raises sqlite3.Error if it can't be written, or is locked.
+    Raises sqlite3.Error if it is locked; also if it can't be written, and then closing the connection undoes all.
     """
     connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not is_ledger(connection):
-            create_tables(connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(Exception):  # some failures have already undone everything
-            connection.execute("ROLLBACK")
-        raise
+    if not is_ledger(connection):
+        create_tables(connection)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

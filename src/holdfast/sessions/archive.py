@@ -82,20 +82,12 @@ def entries(project: OpenProject) -> list[Archived]:
     return [Archived(_workflow(row), row.completed_at or "", row.worktree) for row in rows]
 
 
-def readable(project: OpenProject) -> list[Archived]:
-    """Return what `entries` does, but nothing without a usable ledger."""
-    try:
-        return entries(project)
-    except LedgerError:
-        return []
-
-
 def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
-    """Return the workflow of this worktree that was completed last, or None. Without a ledger, only files count.
+    """Return the workflow of this worktree that was completed last, or None. Raises LedgerError.
 
     `workflows` are those that have a file; if one is in the archive too, its file counts.
     """
-    here = [each for each in readable(project) if each.worktree == project.worktree]
+    here = [each for each in entries(project) if each.worktree == project.worktree]
     completed_at = {each.workflow.key: each.completed_at for each in here}
     known = {each.workflow.key: each.workflow for each in here} | {each.key: each for each in workflows}
     over = [each for each in known.values() if each.finished]

@@ -57,10 +57,7 @@ def latest(project: OpenProject, path: Path, most: int = sys.maxsize) -> bytes |
 
 def holds(project: OpenProject, path: Path, raw: bytes) -> bool:
     """Return whether a content is a state file's latest version, in a ledger that outlives this run."""
-    try:
-        return changed_at(project, path, raw) is not None and project.ledger.problem is None
-    except LedgerError:
-        return False
+    return changed_at(project, path, raw) is not None and project.ledger.problem is None
 
 
 def list_versions(project: OpenProject, path: Path) -> list[Version]:

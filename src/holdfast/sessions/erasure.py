@@ -16,9 +16,9 @@ from holdfast import log
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
-from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, Task, Told
+from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, Task, Told, WorkflowRow
 from holdfast.memory.store import ANY, any_of
-from holdfast.sessions import compactions, conversations, imports, owners, recordings
+from holdfast.sessions import compactions, conversations, imports, recordings
 from holdfast.workflow import holdfast_folder, names, places, registry, statefile
 
 if TYPE_CHECKING:
@@ -183,17 +183,11 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         return
     yield from (file for root in roots for file in holdfast_folder.results(root, scope.conversation))
     if project.ledger_file.exists() and holdfast_folder.existing(project.root):
-        for each in _workflows(project, scope.conversation):
-            if owners.owner(project, each) == scope.conversation:
+        rows = project.ledger.table(WorkflowRow).where(worktree=project.worktree, owner=scope.conversation)
+        owned = {each.workflow for each in rows}
+        for each in registry.with_keys(project, owned).workflows:
+            if each.key in owned:
                 yield from filter(Path.is_file, [holdfast_folder.sidecar_place(project.root, each)])
-
-
-def _workflows(project: Workspace, owner: str) -> Iterator[Workflow]:
-    """Yield the project's workflows. Of very many only some are found, so those that the owner has are read too."""
-    found = registry.all_found(project)
-    yield from found.workflows
-    for key in owners.owned(project, owner) if found.left else ():
-        yield from registry.with_keys(project, [key]).workflows
 
 
 def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
-from holdfast.errors import HoldfastError, LedgerError, command_line
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Told
 from holdfast.sessions import archive, contents, imports, owners
@@ -188,10 +188,7 @@ def _removed(project: Workspace, key: str) -> str:
 
 def way_back(project: Workspace, path: Path) -> str:
     """Return the command that restores the latest version of a state file, in backticks; empty if there is none."""
-    try:
-        versions = contents.list_versions(project, path)
-    except LedgerError:
-        return ""
+    versions = contents.list_versions(project, path)
     if not versions:
         return ""
     return f"`{command_line('restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"

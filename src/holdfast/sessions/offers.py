@@ -114,9 +114,6 @@ def renewed(event: Event, context: Context) -> list[Message]:
     notices = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
     if project.client.attended(context.environ) and (waiting := _waiting(project, conversation, others)):
         notices.append(_offer(waiting, among))
-    if not notices:
-        for key in changed:
-            messages.tell(project, conversation, messages.OFFERED, key)
     return [messages.once(project, conversation, messages.OFFERED, list(changed), each) for each in notices]
 
 

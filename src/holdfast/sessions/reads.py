@@ -10,12 +10,11 @@ import errno
 import hashlib
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.errors import LedgerError, StateError
+from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.memory.rows import Read
 from holdfast.sessions import conversations, deliveries
@@ -112,16 +111,12 @@ def mentions(project: OpenProject, conversation: str) -> list[str]:
 
     These are what its transcript's end and the ledger have; without either, there are fewer.
     """
-    if not conversation:
-        return []
-    with suppress(LedgerError):
-        trail = project.transcripts.trail(conversations.get(project, conversation).transcript)
-        prompts = project.ledger.rows(
-            "SELECT prompt FROM agents WHERE conversation = ? AND prompt <> '' ORDER BY launched_at DESC", conversation
-        )
-        edited = (each.path for each in trail.edits)
-        return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]
-    return []
+    trail = project.transcripts.trail(conversations.get(project, conversation).transcript)
+    prompts = project.ledger.rows(
+        "SELECT prompt FROM agents WHERE conversation = ? AND prompt <> '' ORDER BY launched_at DESC", conversation
+    )
+    edited = (each.path for each in trail.edits)
+    return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]
 
 
 def forget_reading(event: Event, context: Context) -> None:
@@ -233,9 +228,6 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
     read, files, awaited = project.transcripts, bool(wanted), row.size if boundary is None else None
     found = read.reading(row.transcript, awaited, since=since, files=files)
-    if boundary is None and found.boundary is None and found.end - row.size > read.TAIL_BYTES:
-        boundary = ""  # the announced boundary isn't awaited any longer
-        found = read.reading(row.transcript, None, files=files)
     if found.boundary not in (None, boundary):
         # A boundary that no event announced is a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
         if boundary is not None or found.boundaries > 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.errors import LedgerError
 from holdfast.sessions import owners, reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -71,17 +70,14 @@ def own_workflow(project: Workspace, conversation: str) -> Workflow | None:
 def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
     """Return, for each entry of a workflow's required reading, what a session has read of it.
 
-    The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
-    counts as never read. Never raises.
+    The session's transcript is searched too. With `reading = "off"`, every file that exists counts as never read.
+    Raises LedgerError.
     """
     looks = dict(reads.looks(project, workflow.reading))
     rows: Mapping[str, Read] = {}
     if project.config.reading != "off" and looks:
-        try:
-            reads.settle(project, conversation, looks.values())
-            rows = reads.rows(project, conversation)
-        except LedgerError:
-            rows = {}
+        reads.settle(project, conversation, looks.values())
+        rows = reads.rows(project, conversation)
     return {entry: _state(entry, look, rows.get(look.path)) for entry, look in looks.items()}
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import (
     ChoiceError,
     HoldfastError,
-    LedgerError,
     MissingError,
     SchemaMismatch,
     StateError,
@@ -23,6 +21,7 @@ from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Restored, Workflow
@@ -137,20 +136,17 @@ def gone(project: Workspace) -> str:
 def missing(project: Workspace) -> list[tuple[str, Workflow]]:
     """Return the unfinished workflows whose files were deleted or hold something else now, the last changed first.
 
-    Each has the number of its file's last version. Without a usable ledger, none is known. A file in which only a
-    field has to be corrected counts as the workflow's: an earlier content would drop what somebody edited.
+    Each has the number of its file's last version. A file in which only a field has to be corrected counts as the
+    workflow's: an earlier content would drop what somebody edited. Raises LedgerError.
     """
     found = registry.all_found(project).workflows
     held = {each.path.parent if each.spread else each.path for each in found}
     held |= {each.path for each in registry.foreign(project) if each.field}
-    try:
-        over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
-        known = [project.root / each for each in contents.paths(project)]
-        others = [each for each in known if held.isdisjoint({each, *each.parents})]
-        empty = [each for each in others if not _holds_state(project, each)]
-        states = [state for each in empty if (state := last_state(project, each))]
-    except LedgerError:
-        return []
+    over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
+    known = [project.root / each for each in contents.paths(project)]
+    others = [each for each in known if held.isdisjoint({each, *each.parents})]
+    empty = [each for each in others if not _holds_state(project, each)]
+    states = [state for each in empty if (state := last_state(project, each))]
     here = {each.id for each in found}
     lost: dict[tuple[str, str], tuple[str, Workflow]] = {}
     for number, each in sorted(states, key=lambda state: state[1].updated_at, reverse=True):
@@ -227,11 +223,8 @@ def _formerly(project: Workspace, wanted: str | None) -> Path | None:
 
 def _kept(project: Workspace, wanted: str) -> Path | None:
     """Return `wanted` as a path if it has saved versions, else None."""
-    try:
-        path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
-        return path if contents.list_versions(project, path) else None
-    except (OSError, ValueError):
-        return None
+    path = project.root / wanted  # an absolute one replaces the root
+    return path if contents.list_versions(project, path) else None
 
 
 def _known(versions: Sequence[Version]) -> str:

@@ -78,7 +78,7 @@ def select(
     if own:
         return own[0]
     unfinished = _waiting(workflows)
-    if ended and not unfinished and (over := archive.readable(project)):
+    if ended and not unfinished and (over := archive.entries(project)):
         raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
     theirs = "1 belongs to another live session" if taken == 1 else f"{taken} belong to other live sessions"
@@ -129,8 +129,8 @@ def claim(
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
-    """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
-    rows = archive.readable(project)
+    """Return the archived workflow that is named, the latest of several; None for none. Raises LedgerError."""
+    rows = archive.entries(project)
     found = matching([each.workflow for each in rows], wanted, whole=whole)
     return next((each for each in rows if each.workflow in found[:1]), None)
 

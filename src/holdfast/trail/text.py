@@ -135,8 +135,8 @@ def _todo(todo: Todo | str) -> str:
 
 
 def _failure(failure: Work) -> str:
-    output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
-    lines = words.error_lines(redact(wording.clean(output))[-_OUTPUT:])
+    output = words.unescaped(ending(failure.output, _OUTPUT))
+    lines = words.error_lines(redact(wording.clean(output)))
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
     return f"{_say(failure.command)}: {_say(lines[-1]) if lines else 'no output'}{more}"
 

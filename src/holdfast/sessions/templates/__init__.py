@@ -92,8 +92,6 @@ def get(project: Workspace, name: str) -> Template:
     A workflow gives its phases, agents, type, reading and reminders, but not its context, which was its own. Raises
     HoldfastError if there is no such template, or its file is invalid.
     """
-    if not name.strip():
-        raise HoldfastError("a template needs a name; one that doesn't exist lists those that do")
     if Path(name).name == name:
         for folder, within in _folders(project):
             try:
@@ -137,4 +135,4 @@ def _from_workflow(workflow: Workflow) -> Template:
 
 def _workflows(project: Workspace) -> list[Workflow]:
     """Return the project's workflows, then the archived ones, the latest first."""
-    return [*registry.all_found(project).workflows, *(each.workflow for each in archive.readable(project))]
+    return [*registry.all_found(project).workflows, *(each.workflow for each in archive.entries(project))]
