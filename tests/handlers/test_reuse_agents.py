@@ -66,6 +66,7 @@ def test_each_compaction_gets_the_same_result(project: HoldfastProject) -> None:
 
 def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tmp_path: Path) -> None:
     """Not after an edit by the session or an agent, another agent's end, or a second run under the same prompt."""
+    project.write({".git/HEAD": "ref: refs/heads/main\n"})
     transcript = tmp_path / "session.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
 
@@ -86,7 +87,6 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
         line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
         file.write_text(f"{line}\n" * 80, "utf-8")
 
-    project.write({".git/HEAD": "ref: refs/heads/main\n"})
     agents = transcript.with_suffix("") / "subagents"
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
