@@ -17,6 +17,7 @@ from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workspace
 from tests.signals import Agent
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,6 +236,40 @@ def test_of_each_kind_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         decided = {"event": "Stop", "tool": "", "outcome": "allow", "handler": "user/a.py", "dropped": "", "reason": ""}
         log.note(there, "decision", "allow", at=f"2026-03-01T10:0{minute}:00.000000Z", data=decided)
     assert [each.at[11:16] for each in timeline.happened(there)] == ["10:04", "10:03", "10:02", "09:00"]
+
+
+GUIDANCE = {"event": "SessionStart", "characters": 700, "omitted": 0}
+CUT = "restored to Claude: 700 characters with SessionStart, 1 more line in the full version"
+ANNOUNCED = {"trigger": "auto", "announced_by": ME, "workflows": []}
+WORDS: list[tuple[str, str, dict[str, Any], str]] = [
+    ("archive", "archived", {"status": "cancelled"}, "workflow archived: cancelled"),
+    ("compaction", "announced", ANNOUNCED, "compaction started (auto): no workflow"),
+    ("delivery", "given", GUIDANCE | {"omitted": 1}, CUT),
+    ("delivery", "given again", GUIDANCE, "restored to Claude again: 700 characters with SessionStart"),
+    ("delivery", "delivered", GUIDANCE, ""),
+    ("delivery", "confirmed", GUIDANCE, "guidance confirmed"),
+    ("delivery", "absent", GUIDANCE, "guidance never arrived"),
+    ("delivery", "unconfirmed", GUIDANCE, "guidance was never confirmed"),
+    ("delivery", "unwritten", GUIDANCE, "guidance was never sent"),
+    ("delivery", "refused", GUIDANCE, "restore refused: it could belong to another live session"),
+    ("generation", "kept", {"path": "a.json", "number": 3, "reason": "done 1"}, "version 3 saved: a.json (done 1)"),
+    ("owner", "no owner yet", {"previous_owner": None}, "no owner yet"),
+    ("session", "session id changed", {"before": OTHER}, "session id changed: previously session 22222222"),
+    ("phase", "failed", {"attempt": 2, "error": "It broke."}, "phase failed: attempt 2; It broke."),
+    ("phase", "completed", {"attempt": 1, "error": "It broke."}, "phase completed"),
+    ("agent", "agent failed", {"agent_type": "", "agent_id": "a1", "last_message": "No."}, "agent failed: a1: No."),
+    ("agent", "results used again", {"text": "All of it."}, "results used again: All of it."),
+    ("novel", "seen", {}, "novel seen"),
+]  # fmt: skip
+
+
+@each_row("kind, what, data, line", WORDS)
+def test_log_says_what_happened(tmp_path: Path, kind: str, what: str, data: dict[str, Any], line: str) -> None:
+    """Each kind in its words; that a reply was written is left out, for what follows says more."""
+    there = workspace(tmp_path)
+    log.note(there, kind, what, conversation=ME, data=data)
+    assert [timeline.sentence(each, {}) for each in timeline.happened(there)] == ([line] if line else [])
+    there.close()
 
 
 def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:
