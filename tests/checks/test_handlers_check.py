@@ -50,6 +50,9 @@ def test_shipped_handlers_are_sound(root: Path, mine: Path) -> None:
     [
         ("def broken(:\n", "line 1: cannot be read as Python"),
         ("import nothing_like_it\n" + GOOD, "No module named 'nothing_like_it'"),
+        ("raise SystemExit(3)\n" + GOOD, "SystemExit"),
+        ("import os; os._exit(3)\n" + GOOD, "exit"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n" + GOOD, "signal 9"),
         (GOOD.replace("on_stop", "on_stopp"), "on_stopp isn't the name of an event; did you mean on_stop?"),
         (GOOD.replace("@hookimpl\n", ""), "has no @hookimpl, so it never runs"),
         (GOOD.replace("@hookimpl", "@hookimpl(match='(')"), "match='('"),
@@ -92,6 +95,10 @@ def test_an_untrusted_handler_does_not_run(root: Path) -> None:
     obey(found, root)
     healthy("handlers", root)
 
+    ran = root / "ran"
+    write(file, f"open({str(ran)!r}, 'w')\n{GOOD}")
+    assert {found.level for found in examine("handlers", root)} == {"notice", "ok"}
+    assert not ran.exists(), "it isn't loaded"
     write(file, "def broken(:\n")
     assert {found.level for found in examine("handlers", root)} == {"notice", "ok"}
 
