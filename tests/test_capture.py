@@ -148,13 +148,3 @@ def test_bad_patterns_are_named_and_the_others_count(tmp_path: Path) -> None:
     paths.user_config().write_text("exclude_patterns = ['x*']\n", "utf-8")
     (problem,) = config.load(None, trusted=False).problems
     assert "'x*' matches the empty text, so it would match everywhere; the default is used" in problem
-
-
-def test_a_projects_file_takes_nothing_back(tmp_path: Path) -> None:
-    """What the user keeps out and what the team does are kept out both."""
-    paths.ensure_private(paths.config_dir())
-    paths.user_config().write_text('exclude = ["mine"]\n', "utf-8")
-    (tmp_path / ".claude").mkdir()
-    paths.project_config(tmp_path).write_text('exclude = ["ours"]\n', "utf-8")
-    assert config.load(tmp_path, trusted=True).config.exclude == ["mine", "ours"]
-    assert config.load(tmp_path, trusted=False).config.exclude == ["mine"]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import config, paths
-from holdfast.config import Config, HandlersSection
 from tools.pages import reference
 
 if TYPE_CHECKING:
@@ -93,14 +92,6 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     assert loaded.config.handlers == config.HandlersSection(on=["record_events"])
     assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, None)
     assert loaded.ignored["project.id"] == "x"
-
-
-def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> None:
-    """The user's file may set everything."""
-    user_file.write_text("[handlers]\ntimeout = 1\n")
-
-    assert config.load(tmp_path, trusted=False).config.handlers.timeout == 1.0
-    assert config.load(None, trusted=False).config.handlers.timeout == 1.0
 
 
 @pytest.mark.parametrize(
@@ -224,27 +215,6 @@ def test_no_text_takes_long_or_raises(project_file: Path, tmp_path: Path, text: 
 
     assert problem.startswith(f"{project_file}: ")
     assert time.process_time() - begun < 0.5
-
-
-def test_a_glob_that_names_no_file_is_named(user_file: Path, tmp_path: Path) -> None:
-    """It would keep out everything, or nothing."""
-    user_file.write_text('exclude = ["/", "secrets/*"]\n')
-
-    loaded = config.load(tmp_path, trusted=False)
-
-    assert loaded.config.exclude == ["secrets/*"]
-    (problem,) = loaded.problems
-    assert "string should match pattern '[^/ ]', got '/'" in problem
-
-
-def test_what_a_file_says_has_the_same_types_as_the_defaults(user_file: Path, tmp_path: Path) -> None:
-    """Tables too, so whoever reads a configuration needs no model."""
-    user_file.write_text("[handlers]\ntimeout = 3.0\n")
-
-    loaded = config.load(tmp_path, trusted=False).config
-
-    assert loaded.handlers == HandlersSection(timeout=3.0)
-    assert loaded == Config(handlers=loaded.handlers)
 
 
 def test_what_does_not_count_is_not_judged(project_file: Path, tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.errors import HoldfastError
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,16 +93,6 @@ def test_the_home_folder_is_no_project(home: Path) -> None:
     assert paths.find_root(None, {}, home / "notes/today") == home
 
 
-def test_named_roots_win_in_order(tmp_path: Path) -> None:
-    """--project beats HOLDFAST_PROJECT_DIR beats CLAUDE_PROJECT_DIR beats looking upward."""
-    _tree(tmp_path, "a", "b", "c", "d/.git")
-    env = {"HOLDFAST_PROJECT_DIR": str(tmp_path / "b"), "CLAUDE_PROJECT_DIR": str(tmp_path / "c")}
-
-    assert paths.find_root("../a", env, tmp_path / "d") == tmp_path / "a"
-    assert paths.find_root(None, env, tmp_path / "d") == tmp_path / "b"
-    assert paths.find_root(None, env | {"HOLDFAST_PROJECT_DIR": ""}, tmp_path / "d") == tmp_path / "c"
-
-
 def test_roots_are_real_paths(tmp_path: Path) -> None:
     """A root reached through a link is named by its real path, so that its state is found again."""
     _tree(tmp_path, "real/.git")
@@ -112,16 +100,6 @@ def test_roots_are_real_paths(tmp_path: Path) -> None:
 
     assert paths.find_root(str(tmp_path / "link"), {}, tmp_path) == tmp_path / "real"
     assert paths.find_root(None, {}, tmp_path / "link") == tmp_path / "real"
-
-
-@each_row("name", ["--project", "HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR"])
-def test_a_named_root_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
-    """A misspelt folder is an error that names where the name came from."""
-    missing = str(tmp_path / "missing")
-    explicit, env = (missing, {}) if name == "--project" else (None, {name: missing})
-
-    with pytest.raises(HoldfastError, match=f"{name} names .*missing, which is not a folder"):
-        paths.find_root(explicit, env, tmp_path)
 
 
 def test_a_root_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

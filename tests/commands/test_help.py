@@ -76,14 +76,6 @@ def test_a_formats_commands_are_listed_where_it_is_used(tmp_path: Path) -> None:
     assert not re.search(r"^  skills +", said, re.MULTILINE)
 
 
-def test_a_command_that_is_gone_names_the_one_that_replaces_it() -> None:
-    """Also one of a group, and a group that is gone whole."""
-    for words in (("agents",), ("agents", "prune"), ("phase",), ("phase", "finish", "1.1")):
-        said = holdfast("orchestrator", *words, code=2).err
-        assert f"`holdfast orchestrator {words[0]}` is gone: `holdfast " in said
-    assert "`holdfast server stop` is gone: use `holdfast server --stop`" in holdfast("server", "stop", code=2).err
-
-
 def test_a_misspelt_command_is_told_the_right_one() -> None:
     """Nothing is suggested where nothing is alike."""
     assert "there is no command 'statsu'; did you mean status?" in holdfast("statsu", code=2).err

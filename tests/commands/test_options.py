@@ -71,16 +71,16 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert holdfast("start", "Named").err == ""
 
 
-@each_row(
-    "verb",
-    [["start", "T"], ["next"], ["done"], ["update", "--remind", "x"], ["status"], ["status", "--why"]],
-)
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, verb: list[str]) -> None:
-    """State must not land somewhere else unnoticed."""
-    said = holdfast(*verb, "--project", str(tmp_path / "nope"), code=1)
+@each_row("name", ["--project", "HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR"])
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """State must not land somewhere else unnoticed; what named it is said."""
+    missing = str(tmp_path / "nope")
+    if name != "--project":
+        monkeypatch.setenv(name, missing)
 
-    assert "--project names" in said.err
-    assert "is not a folder" in said.err
+    said = holdfast("start", "T", *(["--project", missing] if name == "--project" else []), code=1)
+
+    assert f"{name} names {missing}, which is not a folder" in said.err
 
 
 def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Path) -> None:
