@@ -16,6 +16,7 @@ from holdfast.install.install import Options
 from holdfast.install.register import Entry, Wish
 from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
+from tests.commandline import holdfast
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -127,6 +128,19 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     (line,) = (line for line in install.install(place) if "leaves to these settings" in line)
     assert set(events(place)) == {*SHIPPED, "Notification"}
     assert [event for event in events(place) if event in line.partition(" For ")[2]] == list(SHIPPED)
+
+
+def test_a_handler_that_needs_more_time_than_the_plugin_has_gets_it(project: Workspace) -> None:
+    """Once it is installed; the plugin leaves the event to these settings."""
+    handler("session_end")
+    path = paths.user_handlers() / "mine.py"
+    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
+    place = target(project)
+    enable(place)
+    assert "is cut off" in holdfast("handlers", "check", "mine", root=project.root).out
+    install.install(place)
+    assert json.loads(place.settings.read_text())["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] == 60
+    assert "is cut off" not in holdfast("handlers", "check", "mine", root=project.root).out
 
 
 @pytest.mark.parametrize("match", ["Bash", "Agent|Bash", "mcp__.*", None])

@@ -93,7 +93,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
     silent, limits = withheld(project, files), dict[str, float]()
     for entry in registrations.registered(project):
         if entry.ours and entry.event in events.EVENTS:
-            limits[entry.name] = min(entry.limit_s, limits.get(entry.name, entry.limit_s))
+            limits[entry.name] = max(entry.limit_s, limits.get(entry.name, entry.limit_s))
     found = []
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
