@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WAIT_S = 0.5
 """How long a run waits for a newer edit of its file."""
 _MARK = ":background"
-_KEPT_S = 60.0  # how long a run that began is remembered
 
 
 def entry(event: str) -> str:
@@ -58,15 +57,12 @@ def newest(project: OpenProject, session: str, file: str, plan: Sequence[Call]) 
     from holdfast.plugins.state import State
 
     memory = State(project, "background", session, "", "")
-    now, run = time.time(), os.getpid()
-    left = list(plan)
+    runs = {f"{call.label} {file}": call for call in plan}
+    mine, left = [time.time(), os.getpid()], list(plan)
     with suppress(HoldfastError, OSError):
         with memory.session as begun:
-            for key, (at, _) in list(begun.items()):
-                if now - at > _KEPT_S:
-                    del begun[key]
-            begun.update({f"{call.label} {file}": [now, run] for call in plan})
+            begun.update(dict.fromkeys(runs, mine))
         time.sleep(WAIT_S)
         with memory.session as begun:
-            left = [call for call in plan if begun.get(f"{call.label} {file}") in (None, [now, run])]
+            left = [call for key, call in runs.items() if begun.get(key) == mine and begun.pop(key)]
     return left

@@ -64,10 +64,7 @@ def is_known(session: object, file: HandlerFile) -> bool:
 
 def _messages(file: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the messages that the session's user has seen, and the queued ones."""
-    try:
-        seen, queued = json.loads(cache.read(file) or b"[{}, {}]")
-    except ValueError:
-        return {}, {}
+    seen, queued = json.loads(cache.read(file) or b"[{}, {}]")
     return seen, queued
 
 

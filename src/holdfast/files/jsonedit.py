@@ -173,7 +173,7 @@ class Editor:
         return [entry.key for entry in node.entries if entry.key is not None] if node else []
 
     def append(self, steps: Steps, value: object, key: str | None = None) -> None:
-        """Make `value` the last entry of the array or, named `key`, of the object at `steps`. Raises KeyError."""
+        """Make `value` the last entry of the array or, named `key`, of the object at `steps`, which there is."""
         container = self._existing(steps)
         style = _style(self.text, self.root)
         if container.entries:
@@ -194,11 +194,10 @@ class Editor:
         self._splice(container.start + 1, container.end - 1, body)
 
     def remove(self, steps: Steps) -> None:
-        """Remove the entry at `steps` with its comma and white space. Raises KeyError."""
+        """Remove the entry at `steps` with its comma and white space."""
         container = self._existing(steps[:-1])
         entries, index = container.entries, container.position(steps[-1])
-        if index is None:
-            raise KeyError(steps)
+        assert index is not None, steps
         if len(entries) == 1:
             self._splice(container.start + 1, container.end - 1, "")
         elif index == len(entries) - 1:
@@ -207,14 +206,13 @@ class Editor:
             self._splice(entries[index].start, entries[index + 1].start, "")
 
     def replace(self, steps: Steps, text: str) -> None:
-        """Replace the value at `steps` with the JSON text of another. Raises KeyError."""
+        """Replace the value at `steps` with the JSON text of another."""
         node = self._existing(steps)
         self._splice(node.start, node.end, text)
 
     def _existing(self, steps: Steps) -> Node:
         node = self.node(steps)
-        if node is None:
-            raise KeyError(steps)
+        assert node is not None, steps
         return node
 
     def _splice(self, start: int, end: int, new: str) -> None:

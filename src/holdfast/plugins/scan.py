@@ -218,9 +218,7 @@ def _reason(error: BaseException) -> str:
 def _route(node: _Function, hooks: Hooks) -> list[Route]:
     marker = _marker(node)
     if marker is None:
-        if node.name in hooks.HOOK_NAMES:
-            raise Fault("is named like a handler but has no @hookimpl, so it never runs")
-        return []
+        raise Fault("is named like a handler but has no @hookimpl, so it never runs")
     event = hooks.HOOK_NAMES.get(node.name)
     if event is None and node.name != EVERY:
         raise Fault(f"isn't the name of an event{did_you_mean(node.name, hooks.HOOK_NAMES)}")

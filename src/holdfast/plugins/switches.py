@@ -8,7 +8,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from holdfast import paths
-from holdfast.errors import MissingError, StateError, because
+from holdfast.errors import MissingError, StateError
 from holdfast.files import atomic, document, lock
 
 if TYPE_CHECKING:
@@ -29,13 +29,10 @@ def set_listed(name: str, **lists: bool) -> bool:
 
     Raises:
         StateError: the file can't be read or written, isn't TOML, or `off` or `on` isn't a list.
+        OSError: its folder can't be created.
     """
     file = paths.user_config()
-    try:
-        folder = paths.ensure_private(file.parent)
-    except OSError as error:
-        raise StateError(file.parent, f"can't be created: {because(error)}") from error
-    with lock.locked(folder):
+    with lock.locked(paths.ensure_private(file.parent)):
         content = _read(file)
         before = tomlkit.dumps(content)
         for key, there in lists.items():

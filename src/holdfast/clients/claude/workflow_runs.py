@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,10 +113,8 @@ class WorkflowRuns(ScriptRuns):
             made.mkdir(parents=True, mode=0o700)
             atomic.write(made / NAME, text.encode("utf-8", "surrogatepass"), mode=0o600)
             made.rename(target)
-        except OSError:
-            with suppress(OSError):
-                (made / NAME).unlink(missing_ok=True)
-                made.rmdir()
+        except (OSError, StateError):
+            shutil.rmtree(made, ignore_errors=True)
             return False
         return True
 
