@@ -95,6 +95,7 @@ FAULTY: dict[str, str] = {
     "@hookimpl(timeout=True)\ndef on_stop(event): ...": "timeout=True has the wrong type",
     "@hookimpl(timeout=0)\ndef on_stop(event): ...": "timeout must be more than 0 seconds",
     "@hookimpl(timeout=-1.5)\ndef on_stop(event): ...": "timeout must be more than 0 seconds",
+    "@hookimpl(strict=True)\ndef on_pre_tool_use(event): 'refuses'": "is strict but returns nothing",
     "@hookimpl(strict=1)\ndef on_pre_tool_use(event): ...": "strict=1 has the wrong type",
     "@hookimpl(tryfirst=None)\ndef on_stop(event): ...": "tryfirst=None has the wrong type",
     "@hookimpl(tryfirst=True, trylast=True)\ndef on_stop(event): ...": "choose tryfirst or trylast",

@@ -37,6 +37,8 @@ STOP = handler('return force_turn("go on") if event.last_assistant_message == "d
 PROMPT = handler('return block("not now") if event.prompt == "deploy" else None', "user_prompt_submit")
 START = handler("return advise(event.source)", "session_start", 'match="compact"')
 NOTE = handler("note(context.root / 'noted', event.message)", "notification", 'match="idle_prompt"')
+SUMMARY = handler("return instruct_summary('keep names')", "pre_compact")
+TOLD = handler("return tell_user('seen')", "post_compact")
 EDIT = handler('return deny(event.tool_input["new_string"]) if event.tool_input["file_path"] == "a.py" else None')
 RESPONSE = handler('return block(str(event.tool_response)) if event.tool_name == "Read" else None', "post_tool_use")
 TYPES = handler('return advise(repr((event.tool_input["timeout"], event.permission_mode)))')
@@ -66,6 +68,9 @@ FAULTS = {
         ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "printed text", "hello"]),
         ("recorded", {"g": GUARD}, PUSH, 1, ["From the recorded PreToolUse-Bash:", "permission_mode", "description"]),
         ("stop", {"s": STOP}, ("Stop", "done"), 1, ["force_turn: go on", "Claude gets: go on"]),
+        ("never recorded, plain", {"g": GUARD}, ("TeammateIdle",), 0, ["TeammateIdle", "No handler was called."]),
+        ("summary", {"c": SUMMARY}, ("PreCompact", "auto"), 0, ["Claude gets: keep names"]),
+        ("told", {"c": TOLD}, ("PostCompact", "auto"), 0, ["You get: seen"]),
         ("ends all", {"s": handler("return stop('enough')")}, PUSH, 1, ["stop: enough", "Refused."]),
         ("stop neutral", {"s": STOP}, ("Stop", "more"), 0, ["Stop: more"]),
         ("prompt", {"p": PROMPT}, ("UserPromptSubmit", "deploy"), 1, ["You get: not now (user/p.py)"]),

@@ -38,6 +38,7 @@ IGNORED: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     ({"disableAllHooks": "true"}, 'disableAllHooks is "true", but should be a valid boolean'),
     ({"cleanupPeriodDays": "30"}, 'cleanupPeriodDays is "30", but should be a valid number'),
+    ({"statusLine": {}}, "statusLine.type is missing"),
     ({"statusLine": "date"}, 'statusLine is "date", but should be an object'),
     ({"model": 4}, "model is 4, but should be a valid string"),
     ({"permissions": {"defaultMode": "all"}}, "permissions.defaultMode is \"all\", but should be 'acceptEdits'"),
