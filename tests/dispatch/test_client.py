@@ -6,14 +6,21 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from holdfast.clients import client
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events import EVENTS, HOOK_NAMES
+from tests.commandline import holdfast
 from tests.processes import ROOT
+from tests.signals import Agent, asked, begin, compacted
 from tests.tables import each_row
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
+
+    from holdfast.testing import HoldfastProject
 
 SOURCE = ROOT / "src" / "holdfast"
 BELOW = (
@@ -53,3 +60,30 @@ def test_nothing_of_claude_code_is_named_below_the_entry(place: str) -> None:
     files = [SOURCE / place] if place.endswith(".py") else [*(SOURCE / place).rglob("*.py")]
     assert files
     assert {path.name: found for path in files if (found := names(path))} == {}
+
+
+def test_one_that_keeps_no_files_is_served_too(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without transcripts and scripts of its own: a workflow is saved and restored, and agents are followed."""
+    monkeypatch.setattr(claude, "reader", client.Transcripts)
+    monkeypatch.setattr(claude, "agent_runs", client.ScriptRuns)
+    project = holdfast_project({})
+    begin(project, "startup")
+    asked(project, "first")
+    holdfast("start", "Garden", "--phase", "Dig", "--phase", "Plant", root=project.root, session=project.session)
+    agent = Agent(project, "Find a spade")
+    agent.finished("It is in the shed.")
+    launch = {"tool_name": "Workflow", "tool_input": {"script": "x", "resumeFromRunId": "wf_d604c20b-bc1"}}
+    assert "updatedInput" not in project.fire("PreToolUse", **launch).stdout
+    project.fire("PostToolUse", **launch, tool_response={"status": "async_launched", "runId": "wf_d604c20b-bc1"})
+    project.fire("UserPromptSubmit", prompt="Go on with wf_d604c20b-bc1.", prompt_id="second")
+    project.fire("Stop", background_tasks=[])
+
+    told = compacted(project).context
+
+    assert "Garden" in told and "Dig" in told
+    assert "It is in the shed." in holdfast("agents", agent.run, root=project.root).out
+    holdfast("report", str(project.root / "report.html"), root=project.root)
+    assert "Garden" in (project.root / "report.html").read_text("utf-8")
+    assert not [each for each in holdfast("log", "--json", root=project.root).json if each["kind"] == "fault"]

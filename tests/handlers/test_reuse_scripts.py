@@ -213,6 +213,16 @@ def test_a_changed_script_is_resumed_too(launches: Launches, given: dict[str, An
         assert "known" not in text
 
 
+def test_a_run_that_can_not_be_carried_runs_anew(launches: Launches) -> None:
+    """A file is in the way of the journal; nobody is told of results that the client doesn't have."""
+    launches.ran()
+    there = launches.transcript.with_name(SECOND)
+    there.mkdir()
+    (there / "subagents").touch()
+    new_session(launches)
+    assert passed(launches.launch())
+
+
 def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: Launches) -> None:
     """Each journal had to be repaired, so it went on under another id. What that finished is used, in each session."""
     folder, other = launches.ran(done=PROMPTS[:3]), RUN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -364,6 +365,19 @@ def test_headers_come_from_the_file_that_the_configuration_names(
 
     assert receiver.requests[0][1]["x-team"] == "blue"
     assert receiver.records[0].resource["deployment"] == "ci"
+
+
+def test_without_opentelemetry_it_names_the_extra(
+    project: HoldfastProject, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What brings it, and nothing is sent."""
+    configure(receiver.url)
+    decide(project, 1)
+    monkeypatch.setitem(sys.modules, "holdfast.telemetry.sender", None)
+    said = holdfast("telemetry", "flush", root=project.root, code=1)
+    assert "telemetry needs OpenTelemetry, which can't be loaded" in said.err
+    assert "install Holdfast with its extra: '.[otel]'" in said.err
+    assert not receiver.requests
 
 
 def test_a_file_that_is_missing_is_named(project: HoldfastProject, receiver: Receiver) -> None:
