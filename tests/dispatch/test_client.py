@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.clients import client
 from holdfast.clients.claude import claude
@@ -74,7 +74,8 @@ def test_one_that_keeps_no_files_is_served_too(
     holdfast("start", "Garden", "--phase", "Dig", "--phase", "Plant", root=project.root, session=project.session)
     agent = Agent(project, "Find a spade")
     agent.finished("It is in the shed.")
-    launch = {"tool_name": "Workflow", "tool_input": {"script": "x", "resumeFromRunId": "wf_d604c20b-bc1"}}
+    script = {"script": "x", "resumeFromRunId": "wf_d604c20b-bc1"}
+    launch: dict[str, Any] = {"tool_name": "Workflow", "tool_input": script}
     assert "updatedInput" not in project.fire("PreToolUse", **launch).stdout
     project.fire("PostToolUse", **launch, tool_response={"status": "async_launched", "runId": "wf_d604c20b-bc1"})
     project.fire("UserPromptSubmit", prompt="Go on with wf_d604c20b-bc1.", prompt_id="second")

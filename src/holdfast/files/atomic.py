@@ -35,7 +35,7 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, d
         temporary.replace(target)
 
 
-def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644, durable: bool = True) -> float:
+def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
     """Write as `write` does, but only over a file that still holds `expected` (None: no file); return its `st_mtime`.
 
     An editor takes no lock. What it saves in the microseconds between the comparison and the rename is overwritten, and
@@ -44,7 +44,7 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
     Raises ChangedError if the content differs, StateError as `write` does.
     """
     _target(path, follow=False)
-    with _temporary(path, data, mode, durable) as temporary:
+    with _temporary(path, data, mode, durable=True) as temporary:
         written = temporary.lstat().st_mtime
         if expected is None:
             _create(temporary, path)

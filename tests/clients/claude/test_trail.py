@@ -210,7 +210,8 @@ def test_stopping_or_looking_ends_a_command(name: str, given: dict[str, Any], da
     made = Transcript()
     made.background("serve", "b1")
     made.call(name, given, "Error: x", "x", failed=True)
-    made.call("TaskOutput", {"task_id": "b1"}, {"task": {"task_id": "b1", "status": "running"}})
+    for status in ("pending", "running", ""):
+        made.call("TaskOutput", {"task_id": "b1"}, {"task": {"task_id": "b1", "status": status}})
     assert len(read(made.entries).commands) == 1
     made.call(name, given, data)
     assert read(made.entries).commands == ()

@@ -123,7 +123,7 @@ class _Session:
         elif result.failed:
             return
         elif tool in _STOPPERS:
-            self._ended(text(asked, "task_id") or text(asked, "shell_id") or text(data, "task_id"), "stopped")
+            self._ended(text(asked, "task_id") or text(asked, "shell_id"), "stopped")
         elif id := text(mapping(data, "task"), "task_id"):  # TaskOutput
             self._ended(id, text(mapping(data, "task"), "status"))
         elif tool == "TodoWrite":
