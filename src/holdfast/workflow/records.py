@@ -91,7 +91,7 @@ class Records(Protocol):
         """Return a file's last stored content; None without one, or above `most` bytes. Raises LedgerError."""
 
     def holds(self, path: Path, raw: bytes) -> bool:
-        """Return whether a content is a file's last stored one and outlives this run."""
+        """Return whether a content is a file's last stored one and outlives this run. Raises LedgerError."""
 
     def versions(self, path: Path) -> list[Version]:
         """Return a file's versions, the latest first. Raises LedgerError."""
@@ -122,7 +122,10 @@ class Records(Protocol):
         """Return whether a workflow changed recently enough to be restored unasked. Raises LedgerError."""
 
     def mentions(self, session: str) -> Sequence[str]:
-        """Return the texts of a session's work: files it edited and read, its requests, its agents' prompts."""
+        """Return the texts of a session's work: files it edited and read, its requests, its agents' prompts.
+
+        Raises LedgerError.
+        """
 
     def live_others(self, session: str) -> set[str]:
         """Return the other sessions that are live. Raises LedgerError."""
