@@ -65,6 +65,15 @@ def test_any_event_shows_that_a_session_lives(project: Callable[[str], HoldfastP
     assert "Calculator" not in other_compacts(project("10:30:00"))
 
 
+def test_of_a_long_turn_an_event_is_written_down_every_five_minutes(project: Callable[[str], HoldfastProject]) -> None:
+    """Each write waits for the ledger's lock."""
+    for time, seen in (("09:04:59", "09:00:00"), ("09:05:01", "09:05:01"), ("09:09:00", "09:05:01")):
+        made = project(time)
+        made.fire("PostToolUse", "PostToolUse-Read", session_id=ME)
+        (row,) = holdfast("status", "--json", root=made.root).json["sessions"]
+        assert row["last_seen"][11:19] == seen
+
+
 def test_a_transcript_that_is_written_shows_it_too(
     project: Callable[[str], HoldfastProject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -365,6 +365,20 @@ def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject
     assert "Finding" not in json.dumps(holdfast("export", root=project.root).json)
 
 
+def test_a_result_is_given_whole_as_far_as_there_is_room(project: HoldfastProject) -> None:
+    """A refusal has at most 9,400 characters, so that its end isn't cut off with the handler's name."""
+
+    def refused(number: int, length: int) -> str:
+        Agent(project, f"Job {number}", number=number).finished("x" * length)
+        compacted(project)
+        fired = Agent(project, f"Job {number}", number=number + 50).about_to()
+        return str(fired.specific["permissionDecisionReason"]).removesuffix("\n(shipped/reuse_agents.py)")
+
+    room = 9_400 - len(refused(10, 100)) + 100
+    assert len(refused(11, room)) == 9_400
+    assert "This is its beginning:" in refused(12, room + 1)
+
+
 def test_a_long_result_that_cannot_be_written_is_where_the_client_has_it(project: HoldfastProject) -> None:
     """Something else is in the place of the folder."""
     project.write({".claude/holdfast": "mine"})

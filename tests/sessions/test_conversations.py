@@ -92,6 +92,18 @@ def test_ended_session_can_continue_under_another_id(project: Workspace, over: b
     assert conversations.superseded(project, OTHER, ME) == over
 
 
+def test_a_session_that_fell_silent_as_another_began_can_go_on_as_that(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no process was noted, only an event after the other's first one says that both go on."""
+    for session in (OTHER, ME):
+        conversations.note_event(project, session)
+    assert conversations.superseded(project, OTHER, ME)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:01Z")
+    conversations.note_event(project, OTHER)
+    assert not conversations.superseded(project, OTHER, ME)
+
+
 @pytest.mark.parametrize(("known", "said"), [(5, "abc-4$"), (6, "abc-4 and more$")])
 def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, known: int, said: str) -> None:
     """Five of them, and that there are more where there are."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context
 
-RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
+RESULT_LIMIT_CHARS = 9_400  # of a refusal: the client takes 100 more, and the handler's name comes after it
 _LOOKED_AT = 200  # earlier identical calls
 _OPTIONS = ("model", "effort", "isolation", "mode")
 

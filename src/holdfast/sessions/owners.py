@@ -73,6 +73,11 @@ def holders(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, st
     return {key: rows[key].owner or None if key in rows else None for key in keys}
 
 
+def all_owners(project: OpenProject) -> set[str]:
+    """Return the conversations that own a workflow, those included that the ledger knows nothing else of."""
+    return {str(row["owner"]) for row in project.ledger.rows("SELECT DISTINCT owner FROM workflows WHERE owner > ''")}
+
+
 def owned(project: OpenProject, conversation: str) -> list[str]:
     """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last."""
     return [each.workflow for each in _owned(project, conversation, OWNED)]

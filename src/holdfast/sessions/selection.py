@@ -37,9 +37,9 @@ class Claim:
 
     workflow: Workflow
     session: str | None
-    before: str | None = None
-    live: bool = False
-    held: bool = False
+    before: str | None
+    live: bool
+    held: bool
 
 
 def select(
@@ -117,7 +117,7 @@ def claim(
     if workflow.paused and (session is None or anyway or not live):
         workflow = registry.get(workflow.format).resume(project, workflow, asked_by, anyway=anyway)
     if live and (session is None or not anyway):
-        return Claim(workflow, before, held=True)
+        return Claim(workflow, before, None, live, held=True)
     if session is None:
         owners.release(project, workflow, by_hand=True)
     elif session == asked_by:
@@ -125,7 +125,7 @@ def claim(
     else:  # the owner's model is told at its next prompt
         owners.own(project, workflow, session)
         messages.owe(project, session, messages.GIVEN, workflow.key)
-    return Claim(workflow, session, None if before == session else before, live)
+    return Claim(workflow, session, None if before == session else before, live, held=False)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:

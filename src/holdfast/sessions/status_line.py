@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
-from holdfast.sessions import agents, compactions, contents, conversations, required
+from holdfast.sessions import agents, compactions, contents, conversations, owners, required
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
@@ -44,9 +44,12 @@ def sessions_shown(project: Workspace) -> set[str]:
     """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
     with suppress(HoldfastError, OSError):
         if project.ledger_file.exists():
-            live = conversations.live_others(project, "")
+            known = {each.id for each in conversations.every(project)} | owners.all_owners(project)
+            names = conversations.session_ids(project, known)
             shown = {each.name for each in status_file.folder().iterdir()}
-            return {each.session for each in conversations.every(project) if each.id in live or each.session in shown}
+            return {name for each, name in names.items() if name in shown} | {
+                names[each] for each in conversations.live_others(project, "")
+            }
     return set()
 
 
