@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events.event import Record
 from holdfast.events import EVENTS, Event, PostToolBatch, PreToolUse, Stop, model, parse
@@ -170,3 +172,20 @@ def test_a_nested_value_is_kept_or_set_aside_where_it_stands() -> None:
     assert isinstance(tool, PreToolUse)
     assert tool.mcp_server is not None
     assert (tool.mcp_server.name, tool.mcp_server.source, tool.mcp_server.model_extra) == ("demo", "", {"new": 3})
+
+
+def test_what_a_client_leaves_out_is_empty_and_of_its_type() -> None:
+    """In every record of every event, so that a handler needs no check of its own."""
+
+    def every(kind: type[Record]) -> Iterator[type[Record]]:
+        yield kind
+        for each in kind.__subclasses__():
+            yield from every(each)
+
+    assert {Stop, PreToolUse} <= set(every(Record))
+    for kind in every(Record):
+        for name, field in kind.model_fields.items():
+            if field.annotation and not field.is_required():
+                default = field.get_default(call_default_factory=True)
+                assert not default, (kind, name)
+                TypeAdapter(field.annotation).validate_python(default, strict=True)
