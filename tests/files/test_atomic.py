@@ -309,7 +309,7 @@ def test_a_new_file_takes_nobodys_place(tmp_path: Path) -> None:
     atomic.replace(file, b"first", None, mode=0o600)
     assert (file.read_bytes(), _mode(file)) == (b"first", 0o600)
 
-    with pytest.raises(ChangedError):
+    with pytest.raises(ChangedError, match="deep/file: was saved by somebody else meanwhile"):
         atomic.replace(file, b"second", None)
 
     assert file.read_bytes() == b"first"
@@ -326,7 +326,7 @@ def test_a_new_file_without_hard_links(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "link", refuse)
     if taken:
         (tmp_path / "file").write_bytes(b"first")
-        with pytest.raises(ChangedError):
+        with pytest.raises(ChangedError, match="file: was saved by somebody else meanwhile"):
             atomic.replace(tmp_path / "file", b"new", None)
     else:
         atomic.replace(tmp_path / "file", b"new", None)
