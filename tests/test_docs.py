@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
 
 from holdfast import cli
+from holdfast.clients.claude import transcripts
+from holdfast.dispatch import reply_log
+from holdfast.memory import log
+from holdfast.sessions import contents, conversations, offers
+from holdfast.trail import text as trail
+from holdfast.workflow import briefs, guidance, search, text_file
 from tests import context_costs
 from tests.processes import ROOT
 from tests.tables import each_row
@@ -132,6 +139,30 @@ def test_a_page_has_one_title(page: Path) -> None:
     assert [line for line in prose(page).splitlines() if line.startswith("# ")] == [
         page.read_text("utf-8").split("\n")[0]
     ]
+
+
+COMPACTION, HISTORY = "guides/compaction.md", "guides/history.md"
+
+
+@each_row(
+    "page, sentence, limit",
+    [
+        (COMPACTION, "The guidance has at most {} characters.", guidance.LIMIT_UNITS),
+        (COMPACTION, "Claude gets at most {} characters about an unfinished workflow", offers.LIMIT_CHARS),
+        (COMPACTION, "within the last {} minutes", conversations.LIVE_WINDOW // timedelta(minutes=1)),
+        (COMPACTION, "from the last {} MB of the session's own transcript", transcripts.TAIL_BYTES >> 20),
+        (COMPACTION, "The trail has at most {} characters", trail.LIMIT_UNITS),
+        (COMPACTION, "A state file of more than {} MB", search.LIMIT_BYTES >> 20),
+        (COMPACTION, "`freshness_days`, {} KB of each", text_file.LIMIT_BYTES >> 10),
+        ("guides/subagents.md", "in at most {} characters", briefs.START_LIMIT_UNITS),
+        (HISTORY, "Reasons are cut at {} characters", reply_log.REASON_LIMIT_CHARS),
+        (HISTORY, "The last {} events of each kind stay", log.LIMIT),
+        (HISTORY, "Holdfast keeps the last {} contents", contents.MOST),
+    ],
+)
+def test_the_limits_that_a_page_names_are_those_that_hold(page: str, sentence: str, limit: int) -> None:
+    """So that neither is changed without the other."""
+    assert sentence.format(f"{limit:,}") in " ".join((DOCS / page).read_text("utf-8").split())
 
 
 @pytest.mark.slow
