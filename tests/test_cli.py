@@ -37,6 +37,7 @@ def test_in_a_deleted_folder_a_command_says_so(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "gone").rmdir()
 
     assert "the folder that you are in was deleted; change to another" in holdfast(name, code=1).err
+    assert "Keep a workflow:" in holdfast("--help").out
 
 
 @each_row("arguments", [["nonsense"], ["status", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--no"]])

@@ -77,6 +77,29 @@ def test_a_ready_one_answers(made: Copy, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("building")
+def test_a_ready_one_that_does_not_answer_is_built_again(made: Copy, root: Path) -> None:
+    """What is wrong with the answer is said."""
+    pluginhome.enable(made.root)
+    python = made.environment / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    found = only("plugin", root, "problem")
+    assert found.text.startswith(f"the plugin holdfast@holdfast has its environment {made.environment}, but doesn't")
+    mended(found, root)
+
+
+@pytest.mark.usefixtures("building", "anybody")
+def test_where_it_cannot_be_built_the_folder_is_named(made: Copy, root: Path) -> None:
+    """With the command that opens it, and builds."""
+    made.data.parent.mkdir(parents=True, exist_ok=True)
+    made.data.parent.chmod(0o500)
+    found = only("plugin", root, "problem")
+    assert found.text.endswith(f"because its environment can't be built: {made.data.parent} can't be written")
+    mended(found, root)
+
+
+@pytest.mark.usefixtures("building")
 @pytest.mark.parametrize("words", ["The venv was not created because ensurepip is not available", "no route"])
 def test_a_failure_is_told_with_its_reason(made: Copy, root: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     """What the tool said, what to do, and the command that tries at once."""

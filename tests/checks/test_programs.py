@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import venv
@@ -139,3 +140,23 @@ def test_a_package_that_is_gone_is_not_taken_for_one_that_answers(installed: Pat
     assert str(tmp_path / "gone") in found.text
     obey(found, root)
     healthy("programs", root)
+
+
+def test_a_program_of_another_python_or_of_somebody_else_is_named(installed: Path, root: Path, tmp_path: Path) -> None:
+    """Both answer, or may; which one you want is yours to say."""
+    other = tmp_path / "bin" / "python"
+    other.parent.mkdir()
+    other.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    other.chmod(0o755)
+    for path in (installed, paths.entrypoint()):
+        path.write_text(text_of(installed, str(other)), "utf-8")
+    found = only("programs", root, "notice")
+    assert found.text.startswith(
+        f"{installed} starts {other} with Holdfast in {paths.package_root()}, but this command"
+    )
+    assert found.remedy == "holdfast install --scope user, with the Holdfast you want"
+
+    installed.write_text("#!/bin/sh\nexit 0\n")
+    found = only("programs", root, "problem")
+    assert found.text.startswith(f"{installed} wasn't written by `holdfast install`, but ")
+    assert found.fix is None

@@ -60,6 +60,15 @@ def test_a_fresh_install_is_as_it_should_be(root: Path, scope: Scope) -> None:
     assert f"{target.skill} is up to date" in said
 
 
+def test_settings_that_no_install_would_edit_are_named(root: Path) -> None:
+    """The client takes the last of two keys, so it is for a person to say which one is meant."""
+    target = put(root)
+    target.settings.write_text(target.settings.read_text("utf-8").replace("{", '{"a": 1, "a": 2,', 1))
+    found = only("registration", root, "problem")
+    assert "the key 'a' occurs twice" in found.text
+    assert found.remedy == f"correct {target.settings}"
+
+
 def forget(settings: dict[str, Any]) -> None:
     del settings["hooks"]["PreCompact"]
 

@@ -264,6 +264,9 @@ BAD = {
     "raise ValueError('no')\n": "ValueError: no",
     "NAME = 'other'\n": "its record has no MODULE",
     "UNIT = 3\n": "UNIT in its record is no str",
+    "\nNAME = 'other'\n": "its record calls it 'other'; a name has small letters",
+    "PRESENCE = ()\n": "its record names no file",
+    "MODULE = 'holdfast_broken.record'\nFORMAT = 3\n": "holdfast_broken.record.FORMAT is no instance of a subclass",
     "MODULE = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no FORMAT",
     "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.verbs'",
     "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.detector'",
@@ -287,6 +290,21 @@ def test_a_broken_package_is_named_and_left_out(
     assert "holdfast-broken 1.0" in found.text
     assert len(found.text.splitlines()) == 1
     assert found.remedy == "upgrade or uninstall holdfast-broken"
+
+
+def test_of_two_packages_with_one_format_the_first_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """The other one is named."""
+    brought.lay(tmp_path, "twice")
+    (info,) = tmp_path.glob("*.dist-info")
+    again = shutil.copytree(info, tmp_path / "other-2.0.dist-info")
+    (again / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 2.0\n")
+    assert [each.NAME for each in brought.install(tmp_path, monkeypatch)] == ["twice"]
+
+    (found,) = (each for each in _doctor(holdfast_project({})) if each.level == "problem")
+
+    assert found.text.endswith(" brings a format of this name too")
 
 
 def test_install_says_what_it_registered_where_the_index_cannot_be_written(

@@ -56,7 +56,7 @@ def remarks(root: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("shipped")
-def test_an_event_is_missed_only_where_others_are_registered(root: Path) -> None:
+def test_an_event_is_missed_only_where_others_are_registered(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
     newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Glob")', "")
     write(GOOD + newer)
@@ -71,6 +71,9 @@ def test_an_event_is_missed_only_where_others_are_registered(root: Path) -> None
     assert [row["inactive_reason"] for row in listed["PreToolUse"]] == [None]
     assert "PreModelSwitch" not in {event for event, (row,) in listed.items() if not row["inactive_reason"]}
 
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 251))
+    why = "it wasn't when you ran the last install. To register it: holdfast install"
+    assert f"on_pre_model_switch doesn't run: PreModelSwitch is not registered: {why}" in remarks(root)
     put(root, "PreToolUse", "PreModelSwitch")
     assert remarks(root) == []
 

@@ -661,6 +661,7 @@ def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> No
     first, second = scopes.target("user", root), scopes.target("local", root)
     install.install(first)
     install.install(second)
+    assert uninstall.outlook(first, purging=True) == [f"Would be removed: {first.skill}", stays(second)]
     assert uninstall.uninstall(first)[-1] == stays(second)
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)

@@ -133,10 +133,7 @@ def _write() -> str:
 def _called(program: Path) -> str:
     """Call the model's command with --version and return what went wrong, or an empty string."""
     with place.opened() as made:
-        try:
-            ended = run_program([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
-        except OSError as error:
-            return f"it can't be started ({error.strerror or error})"
+        ended = run_program([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
     if ended.exit_code or not ended.stdout:
         lines = ended.stderr.strip().splitlines()
         return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {lines[-1] if lines else ''}"

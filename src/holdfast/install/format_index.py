@@ -13,7 +13,6 @@ from holdfast.files import atomic
 from holdfast.formats.record import Record, completed, listed, misshapen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from importlib.metadata import EntryPoint
 
 GROUP = "holdfast.formats"
@@ -90,7 +89,7 @@ def _loaded(entry: EntryPoint) -> Brought:
         with formats.off_stdout():
             module = entry.load()
             constants = {key: getattr(module, key) for key in Record.__annotations__ if hasattr(module, key)}
-            fault = next(_faults(entry.name, constants), "")
+            fault = _fault(entry.name, constants)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a foreign package may raise anything
@@ -98,28 +97,28 @@ def _loaded(entry: EntryPoint) -> Brought:
     return Brought(entry.name, package, constants, fault)
 
 
-def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield the problems of a package's format, its record first."""
-    yield from misshapen(constants)
+def _fault(name: str, constants: dict[str, Any]) -> str:
+    """Return the first problem of a package's format, its record's before its modules'; empty if it can be used."""
+    if fault := next(iter(misshapen(constants)), ""):
+        return fault
     record = completed(constants)
     if name != record.NAME or not _NAME.fullmatch(name):
-        yield f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
+        return f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
     if name in formats.OURS or name in paths.modules("commands"):
-        yield "Holdfast has a format or command of this name"
+        return "Holdfast has a format or command of this name"
     if not record.PRESENCE or not record.STATES:
-        yield "its record names no file"
+        return "its record names no file"
     package = record.MODULE.rpartition(".")[0]
-    for present, module, names in (
-        (True, record.MODULE, ("FORMAT",)),
-        (record.SOURCES, f"{package}.detector", ("save", "waiting", "report")),
-        (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
-    ):
+    wanted: dict[str, tuple[str, ...]] = {record.MODULE: ("FORMAT",)}
+    wanted |= {f"{package}.detector": ("save", "waiting", "report")} if record.SOURCES else {}
+    wanted |= {f"{package}.verbs": ("VERBS",)} if record.COMMANDS else {}
+    for module, names in wanted.items():
         try:
-            loaded = import_module(module) if present else None
+            loaded = import_module(module)
         except Exception as error:  # noqa: BLE001 - a foreign package may raise anything
-            yield f"its module {module!r} can't be loaded ({' '.join(f'{type(error).__name__}: {error}'.split())})"
-            continue
-        if missing := [each for each in names if present and not hasattr(loaded, each)]:
-            yield f"{module} has no {missing[0]}"
-        elif module == record.MODULE and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
-            yield f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"
+            return f"its module {module!r} can't be loaded ({' '.join(f'{type(error).__name__}: {error}'.split())})"
+        if missing := [each for each in names if not hasattr(loaded, each)]:
+            return f"{module} has no {missing[0]}"
+        if module == record.MODULE and not all(hasattr(loaded.FORMAT, each) for each in _ASKED):
+            return f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"
+    return ""

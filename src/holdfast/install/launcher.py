@@ -132,7 +132,7 @@ def started(text: str) -> Started | None:
     try:
         words = shlex.split(first[2]) if first and first[1] else [first[2]] if first else []
         folder = ast.literal_eval(root[1]) if root else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # not written by an install
+    except (ValueError, SyntaxError):  # not written by an install
         return None
     return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 

@@ -78,8 +78,6 @@ def purge() -> list[str]:
     folder = paths.state_dir()
     if paths.launcher().exists():
         return [f"{folder} stays, because Holdfast is still installed. Uninstall it from the other settings first."]
-    if not folder.exists():
-        return []
     shutil.rmtree(folder)
     return [f"Removed: {folder}"]
 

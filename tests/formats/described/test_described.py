@@ -327,6 +327,8 @@ def test_the_template_of_new_is_a_whole_description(holdfast_project: Callable[.
     assert "mine: mine/*.json; agents move it" in holdfast("formats", "check", root=project.root).out
     holdfast("start", TITLE, "--format", "OURS", "--phase", "One", root=project.root)
     assert only(project.root).place == "ours/release-1-2.json"
+    checked = holdfast("formats", "check", "ours", root=project.root).out
+    assert f'  ours/release-1-2.json: "{TITLE}" at 0/1\n' in checked
     for name in ("mine", "hybrid", "start", "ours"):
         assert "already" in holdfast("formats", "new", name, root=project.root, code=1).err
     assert "small letters" in holdfast("formats", "new", "../x", root=project.root, code=2).err
