@@ -557,16 +557,6 @@ def test_no_descriptor_of_the_relays_reaches_what_it_starts(stage: Stage) -> Non
 # --- the relay's own file ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def native(short_folder: Path) -> Stage:
-    """A home with the relay."""
-    made = Stage(short_folder)
-    made.environ = {"HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath}
-    made.environ |= {"CLAUDE_PROJECT_DIR": str(short_folder), "CLAUDECODE": "1"}
-    made.limit()
-    return made
-
-
 GOOD = "holdfast relay 1\n{python}\n{top}/run.py\n{top}/refuse.sh\n"
 DAMAGED: dict[str, str] = {
     "empty": "",
@@ -584,91 +574,85 @@ DAMAGED: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_conf_starts_nothing(native: Stage, name: str) -> None:
+@pytest.mark.parametrize("name", [*DAMAGED, "missing", "folder", "pipe"])
+def test_a_damaged_conf_starts_nothing(stage: Stage, name: str) -> None:
     """A guarded call is refused, another event is met with silence; nothing that the file names is run."""
-    conf = DAMAGED[name].format(python=INTERPRETER[0], top=native.top)
-    (native.top / "run.conf").write_bytes(conf.encode())
-    assert native.fire().stdout == ""
-    native.guard("PreToolUse")
-    assert "Holdfast is not installed whole" in refusal(native.fire())
-    ended = native.fire("Stop")
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
-    assert "Stop could not be dispatched: run.conf is missing or damaged" in native.log
-    (native.top / "run.conf").write_text(GOOD.format(python=INTERPRETER[0], top=native.top))
-    assert native.fire("Stop").stdout == "cold Stop payload"
-
-
-@pytest.mark.parametrize("what", ["missing", "folder", "pipe"])
-def test_what_is_no_conf_starts_nothing(native: Stage, what: str) -> None:
-    """Nor is it waited for."""
-    conf = native.top / "run.conf"
+    conf = stage.top / "run.conf"
     conf.unlink()
-    if what == "folder":
+    if name in DAMAGED:
+        conf.write_bytes(DAMAGED[name].format(python=INTERPRETER[0], top=stage.top).encode())
+    elif name == "folder":
         conf.mkdir()
-    elif what == "pipe":
+    elif name == "pipe":
         os.mkfifo(conf)
-    native.guard("PreToolUse")
-    assert "Holdfast is not installed whole" in refusal(native.fire())
+    assert stage.fire().stdout == ""
+    stage.guard("PreToolUse")
+    assert "Holdfast is not installed whole" in refusal(stage.fire())
+    ended = stage.fire("Stop")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert "Stop could not be dispatched: run.conf is missing or damaged" in stage.log
+    conf.rmdir() if name == "folder" else conf.unlink(missing_ok=True)
+    conf.write_text(GOOD.format(python=INTERPRETER[0], top=stage.top))
+    assert stage.fire("Stop").stdout == "cold Stop payload"
 
 
-def test_without_the_refusing_script_the_shell_is_told(native: Stage) -> None:
+def test_without_the_refusing_script_the_shell_is_told(stage: Stage) -> None:
     """The registered command then tries to run it; an exit code of 2 would be taken for a decision."""
-    native.guard("PreToolUse")
+    stage.guard("PreToolUse")
     for name in ("run.conf", "refuse.sh"):
-        (native.top / name).unlink()
-    assert native.fire().exit_code == 1
-    assert native.fire("Stop").exit_code == 1
+        (stage.top / name).unlink()
+    assert stage.fire().exit_code == 1
+    assert stage.fire("Stop").exit_code == 1
 
 
 @pytest.mark.parametrize("gone", ["entry", "interpreter"])
-def test_what_it_starts_may_be_missing(native: Stage, gone: str) -> None:
+def test_what_it_starts_may_be_missing(stage: Stage, gone: str) -> None:
     """Python ends with 2 if its script is missing, and on two events that is a decision."""
-    python = native.top / "python" if gone == "interpreter" else Path(INTERPRETER[0])
-    (native.top / "run.conf").write_text(GOOD.format(python=python, top=native.top))
+    python = stage.top / "python" if gone == "interpreter" else Path(INTERPRETER[0])
+    (stage.top / "run.conf").write_text(GOOD.format(python=python, top=stage.top))
     if gone == "entry":
-        (native.top / "run.py").unlink()
-    ended = native.fire("TaskCompleted")
+        (stage.top / "run.py").unlink()
+    ended = stage.fire("TaskCompleted")
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
-    native.guard("PreToolUse")
-    assert "Holdfast did not answer" in refusal(native.fire())
+    stage.guard("PreToolUse")
+    assert "Holdfast did not answer" in refusal(stage.fire())
 
 
-def test_other_arguments_go_to_the_entrypoint_as_they_are(native: Stage) -> None:
+def test_other_arguments_go_to_the_entrypoint_as_they_are(stage: Stage) -> None:
     """It is asked to serve that way, or to read the event's name from the payload."""
-    (native.top / "run.py").write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)\n")
+    (stage.top / "run.py").write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)\n")
     for given in ([], ["--serve"], ["Stop", "x"], [""], ["-c"]):
-        done = subprocess.run([*native.command, *given], env=native.environ, capture_output=True, text=True, check=True)
+        done = subprocess.run([*stage.command, *given], env=stage.environ, capture_output=True, text=True, check=True)
         assert done.stdout == f"{given} 1 1\n"
-    assert native.fire("Stop").stdout == "['Stop', '--start-server'] 1 1\n"
+    assert stage.fire("Stop").stdout == "['Stop', '--start-server'] 1 1\n"
 
 
-def test_it_says_which_it_is(native: Stage) -> None:
+def test_it_says_which_it_is(stage: Stage) -> None:
     """By which an install and the doctor tell that it runs here, and is of this version."""
     from holdfast.install import native as module
 
-    done = subprocess.run([*native.command, "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run([*stage.command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"holdfast relay {module.digest()}\n"
 
 
-def test_no_variable_names_what_it_starts(native: Stage) -> None:
+def test_no_variable_names_what_it_starts(stage: Stage) -> None:
     """Neither those of Python, nor those of loaders and shells."""
-    (native.top / "evil").mkdir()
-    evil = native.top / "evil" / "sitecustomize.py"
+    (stage.top / "evil").mkdir()
+    evil = stage.top / "evil" / "sitecustomize.py"
     evil.write_text("print('evil')\n")
-    script = native.top / "evil.sh"
+    script = stage.top / "evil.sh"
     script.write_text("echo evil\n")
-    native.environ |= {
+    stage.environ |= {
         "PYTHONPATH": str(evil.parent), "PYTHONSTARTUP": str(evil), "PYTHONHOME": str(evil.parent),
         "ENV": str(script), "BASH_ENV": str(script),
     }  # fmt: skip
-    assert native.fire("Stop").stdout == "cold Stop payload"
+    assert stage.fire("Stop").stdout == "cold Stop payload"
 
 
-def test_it_is_started_through_a_link_or_a_relative_path(native: Stage) -> None:
+def test_it_is_started_through_a_link_or_a_relative_path(stage: Stage) -> None:
     """What lies beside the link counts, as for the Python launcher; without any folder there is nothing beside."""
     for command in (["./run", "Stop"], ["/bin/sh", "-c", "PATH=. run Stop"]):
-        done = subprocess.run(command, input=b"p", env=native.environ, cwd=native.top, capture_output=True, check=False)
+        done = subprocess.run(command, input=b"p", env=stage.environ, cwd=stage.top, capture_output=True, check=False)
         assert done.stdout in (b"cold Stop p", b"")
         assert done.returncode in (0, 1)
 
