@@ -188,20 +188,16 @@ def test_a_server_that_may_not_be_signalled_has_not_ended(place: Path, monkeypat
         assert control.holder(place)
 
 
-@pytest.mark.parametrize("said", [b"", b"...", b"nonsense", b"[1]", b"{", b"\xff\xfe"])
-def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> None:
-    """Whatever listens there."""
-    with listening(place, lambda connection: connection.sendall(said)):
-        assert control.ask(place) is None
-
-
-def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it says of itself would be shown, and its process ended."""
-    monkeypatch.setattr(protocol, "ours", lambda _: False)
+@pytest.mark.parametrize("said", [b"", b"...", b"nonsense", b"[1]", b"{", b"\xff\xfe", b'{"pid": 1}'])
+def test_whoever_talks_nonsense_or_is_somebody_else_has_not_answered(
+    place: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    """Whatever listens there. What a stranger says would be shown, and the process that it names ended."""
+    monkeypatch.setattr(protocol, "ours", lambda _: b"pid" not in said)
 
     def answer(connection: socket.socket) -> None:
         with suppress(BrokenPipeError):
-            connection.sendall(b'{"pid": 1}')
+            connection.sendall(said)
 
     with listening(place, answer):
         assert control.ask(place) is None

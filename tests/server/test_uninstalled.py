@@ -54,42 +54,27 @@ def of_a_plugin(place: Warm) -> Warm:
     return other
 
 
-def test_the_last_uninstall_ends_the_server_and_leaves_nothing_of_it(place: Warm, target: Target) -> None:
-    """No process, no socket, no lock, no mark, no folder; and it says so."""
+@pytest.mark.parametrize("state", ["runs", "was killed", pytest.param("hangs", marks=pytest.mark.slow)])
+def test_the_last_uninstall_ends_the_server_and_leaves_nothing_of_it(
+    place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """No process, no socket, no lock, no mark, no folder; and it says so of one that answers."""
     place.warm_up()
     pid, at = place.pid, place.socket
+    if state == "was killed":
+        os.kill(pid, signal.SIGKILL)
+        place.until(lambda: gone(pid))
+        assert len(list(place.folder.iterdir())) >= 2
+    elif state == "hangs":
+        os.kill(pid, signal.SIGSTOP)
+        monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.3))
     lines = uninstall.uninstall(target)
 
-    assert f"Ended: {at}" in lines
+    ended = [line for line in lines if line.startswith("Ended")]
+    assert state == "hangs" or ended == ([f"Ended: {at}"] if state == "runs" else [])
     place.until(lambda: gone(pid))
     assert not place.folder.exists()
     assert place.folder.parent.exists()
-
-
-def test_what_dead_servers_left_goes_too(place: Warm, target: Target) -> None:
-    """A server that was killed leaves its socket and lock."""
-    place.warm_up()
-    pid = place.pid
-    os.kill(pid, signal.SIGKILL)
-    place.until(lambda: gone(pid))
-    assert len(list(place.folder.iterdir())) >= 2
-
-    assert not [line for line in uninstall.uninstall(target) if line.startswith("Ended")]
-    assert not place.folder.exists()
-
-
-@pytest.mark.slow
-def test_a_server_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose it is it does not say, but nobody is served by it."""
-    place.warm_up()
-    pid = place.pid
-    os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.3))
-
-    uninstall.uninstall(target)
-
-    place.until(lambda: gone(pid))
-    assert not place.folder.exists()
 
 
 def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: Warm, target: Target) -> None:
