@@ -112,6 +112,9 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "bash -elc 'a'": [("", "bash -elc a", S), ("sh -c", "a", S)],
     "bash -o pipefail -c 'a $1' x": [("", "bash -o pipefail -c 'a $1' x", S), ("sh -c", "a $1", U)],
     'sh -c "a $x"': [("", "sh -c 'a $x'", U), ("sh -c", "", U), ("sh -c", "a $x", U)],
+    "bash $o -c 'a b'": [("", "bash $o -c 'a b'", U), ("sh -c", "a b", U)],
+    "setsid --wait a": [("", "setsid --wait a", S), ("setsid", "a", S)],
+    "case $(a) in $(b)) c;; esac": [("$( )", "a", S), ("$( )", "b", S), ("", "c", S)],
     "sh -c -- a": [("", "sh -c -- a", S), ("sh -c", "a", S)],
     "bash script.sh -c a": [("", "bash script.sh -c a", S)],
     "env -u X A=1 sudo -nu root a b": [

@@ -220,16 +220,21 @@ def moved(how: str) -> Callable[[Author], object]:
             guard.parent.rename(made.root / "elsewhere")
             return
         guard.rename(guard.with_name("other.py"))
-        if how == "directory":
-            guard.mkdir()
-        elif how == "link":
-            guard.symlink_to(made.root / "nowhere")
-        elif how == "loop":
-            guard.symlink_to(guard)
-        elif how == "fifo":
-            os.mkfifo(guard)
+        stand_in(guard, how)
 
     return move
+
+
+def stand_in(guard: Path, how: str) -> None:
+    """Put something that is no file in a guard's place, or nothing."""
+    if how == "directory":
+        guard.mkdir()
+    elif how == "link":
+        guard.symlink_to(guard.parent / "nowhere")
+    elif how == "loop":
+        guard.symlink_to(guard)
+    elif how == "fifo":
+        os.mkfifo(guard)
 
 
 CHANGES = {
@@ -308,14 +313,7 @@ def test_your_guard_that_cannot_be_read_refuses_until_it_is_mended_or_forgotten(
         assert heard(made) == "sound"
         guard = made.config / "handlers/guard.py"
         guard.rename(made.home / "kept")
-        if what == "directory":
-            guard.mkdir()
-        elif what == "link":
-            guard.symlink_to(made.root / "nowhere")
-        elif what == "loop":
-            guard.symlink_to(guard)
-        elif what == "fifo":
-            os.mkfifo(guard)
+        stand_in(guard, what)
         if "holdfast handlers off guard" not in (got := heard(made)):
             wrong.append(f"{what}: {got}")
         off(made, '"guard"')
