@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from holdfast.commands import demo
+from holdfast.testkit import stage
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +31,12 @@ def test_it_names_the_program_as_the_reader_can_call_it(tmp_path: Path, monkeypa
     ours, other = program(tmp_path / "ours"), program(tmp_path / "other")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ours/holdfast", "demo"])
+    monkeypatch.setattr(demo, "narrate", lambda *story: None)  # `make demo` and the wheel's test play it
+    monkeypatch.setattr(stage, "opened", nullcontext)
+    ending = "\nNow try it on your own work:\n  {} install\n"
+    ending += "Then start claude in a project of yours, and type\n  /holdfast start a workflow for login\n"
     for found, name in ((ours, "holdfast"), (other, str(ours)), (None, str(ours))):
         monkeypatch.setattr(shutil, "which", lambda name, found=found: str(found) if found else None)
-        assert demo._name() == name
+        assert holdfast("demo").out == ending.format(name)
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "holdfast" / "__main__.py"), "demo"])
-    assert demo._name() == f"{sys.executable} -m holdfast"
+    assert holdfast("demo").out == ending.format(f"{sys.executable} -m holdfast")

@@ -308,6 +308,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
     assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
     for command in ("log", "report"):
         said = holdfast(command, "--since", "999999w", root=project.root, code=2).err
+        assert said.startswith(f"Usage: holdfast {command} ")
         assert "'999999w' is before the year 1. Write a later time" in said, command
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines
     assert holdfast("log", "--since", "2100-01-01", root=project.root).out == ""
