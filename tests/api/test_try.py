@@ -272,6 +272,10 @@ def test_recorded_events_are_replayed(author: Authors) -> None:
     made.session = session
     record(made, "git push one", "ls two", "export TOKEN=ghp_" + "a1B2c3D4e5" * 4 + "; ls three")
 
+    for file in made.home.rglob("*.jsonl"):
+        with file.open("a") as recording:
+            recording.write('{"at": "2026-01-01T00:00:00Z", "payl\n')  # its process was killed
+
     assert "ls two" in tried(made, "--recorded", "2").out
     assert "git push one" in tried(made, "PreToolUse", "--recorded", "3", code=1).out
     last = tried(made, "PreToolUse", "Bash", "--recorded", "last").out

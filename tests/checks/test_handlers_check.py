@@ -164,8 +164,16 @@ def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> Non
     obey(found, root)
     healthy("handlers", root)
 
+    mine.parent.chmod(0o000)
+    healthy("handlers", root)  # the folders check reports that
+    mine.parent.chmod(0o700)
+
     file = write(paths.project_handlers(root) / "theirs.py")
     holdfast_trusts(root, file)
+    file.parent.chmod(0o000)
+    found = next(each for each in examine("handlers", root) if each.level == "problem")
+    assert found.text == f"{file.parent} can't be read, so none of its handlers run"
+    file.parent.chmod(0o700)
     healthy("handlers", root)
     file.chmod(0o000)
     found = only("handlers", root, "problem")

@@ -70,6 +70,11 @@ def test_status_says_why_nothing_was_restored(holdfast_project: Callable[..., Ho
     (project.root / ".claude" / "state" / "workflow.json").unlink()
     holdfast("restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
     assert holdfast("status", "--json", root=project.root).json["current"]["last_restore"] is None
+    holdfast("install", "--scope", "project", root=project.root)
+    lost = (
+        "Not safe: Tool 0/1 didn't reach Claude after the last compaction (.claude/state/workflow.json could not be"
+    )
+    assert holdfast("status", root=project.root, session=ME).out.startswith(lost)
 
 
 def test_status_shows_what_is_unfinished_beside_what_is_finished(
