@@ -23,6 +23,8 @@ class Draft:
     unit_word = "phase"
     advances = False
     """Whether the next phase begins whenever one is completed, by `update` too."""
+    keeps_deliverables = False
+    """Whether a phase has a place for what it delivered."""
 
     def units(self) -> Sequence[Phase]:
         """Return the phases as they are now."""
@@ -58,8 +60,13 @@ class Draft:
         self.refuse(f"a {self.unit_word} of this workflow can't be renamed")
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
-        """Write what a phase hands over (None leaves it as it is), and add deliverables."""
-        self.refuse(f"a {self.unit_word} of this workflow keeps neither deliverables nor what it hands over")
+        """Write what a phase hands over (None leaves it as it is), and add deliverables if the format keeps them."""
+        self.refuse(f"a {self.unit_word} of this workflow doesn't keep what it hands over")
+
+    def ensure_kept(self, deliverables: Sequence[str]) -> None:
+        """Raise TransitionError if there are deliverables, and no place for them."""
+        if deliverables and not self.keeps_deliverables:
+            self.refuse(f"a {self.unit_word} of this workflow keeps no deliverables; --note stores a text")
 
     def resize(self, total: int) -> None:
         """Set how many phases there are. Most formats list each, so only their number is accepted."""

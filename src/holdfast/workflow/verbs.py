@@ -239,6 +239,7 @@ def done(
             raise TransitionError(draft.nothing_due())
         if draft.unit(target.id).status == "completed":
             return
+        draft.ensure_kept(deliverables)
         draft.move(target.id, "completed", note=note)
         if deliverables:
             draft.hand_over(target.id, None, deliverables)
@@ -287,6 +288,7 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 def _update_phase(draft: Draft, phase: Phase, status: Status | None, changes: Changes) -> None:
     if changes.error and (status or phase.status) not in _STOPPED:
         draft.refuse(f"only a {draft.unit_word} that failed or is blocked has an error; add --status blocked or failed")
+    draft.ensure_kept(changes.deliverables)  # before the move, which some formats write at once
     note = changes.handover or ""
     if status is not None:
         draft.move(phase.id, status, note=note if status == "completed" else "", reason=changes.error)

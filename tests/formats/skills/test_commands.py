@@ -128,6 +128,36 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
         assert said in skills(root, *arguments, code=1).err, arguments
 
 
+def test_tasks_that_were_completed_early_complete_their_phase(root: Path) -> None:
+    """Their phase is begun and completed on the way; a command that says what is so changes nothing."""
+    start(root)
+    assert "Nothing changed" in skills(root, "task", "2", "--reopen").out
+    for number in "12":
+        skills(root, "task", number, "--done")
+    assert "no task is in progress; `holdfast skills task N --start`" in skills(root, "tdd", "red", code=1).err
+    holdfast("done", root=root)
+    holdfast("update", "--phase", "3", "--rename", "Add a model", root=root)
+    for command in ("phase verification --step lint", "checkpoint lint --passed"):
+        assert "Nothing changed" not in skills(root, *command.split()).out
+        assert "Nothing changed" in skills(root, *command.split()).out
+
+    data = state(root)
+    assert data["tasks"][0]["description"] == "Add a model"
+    assert data["state_machine"]["current_step"] == "lint"
+    assert [each["status"] for each in data["state_machine"]["phases"]] == [
+        *["completed"] * 3,
+        "in_progress",
+        "pending",
+    ]
+    about = [(each["event"], each.get("phase", "")) for each in data["history"]][-6:-2]
+    assert about == [
+        ("phase_completed", "create_branch"),
+        ("phase_started", "task_execution"),
+        ("phase_completed", "task_execution"),
+        ("phase_started", "verification"),
+    ]
+
+
 def test_what_is_missing_is_said(root: Path) -> None:
     """A feature file, the answer to the question, a part of a task, and checkpoints."""
     assert "there is no features/none.md" in skills(root, "start", "dev", "features/none.md", code=1).err

@@ -104,6 +104,16 @@ def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
     assert machine.known(tmp_path, "release") == (None, "")
 
 
+def test_the_last_task_completes_a_workflow_whose_last_phase_has_the_tasks(tmp_path: Path) -> None:
+    """The phase is no unit: its tasks stand in its place."""
+    users("mini", '[tasks]\nphase = "work"\n[[phases]]\nname = "plan"\n[[phases]]\nname = "work"\n')
+    holdfast("skills", "start", "mini", "Ship it", "--phase", "Write", "--phase", "Tag", root=tmp_path)
+
+    answers = [holdfast("done", "--json", root=tmp_path).json["status"] for _ in range(3)]
+
+    assert answers == ["active", "active", "completed"]
+
+
 def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """Machines and formats alike, five of them with the command for each; once trusted, no more."""
     files = {f".claude/machines/own{number}.toml": '[[phases]]\nname = "one"\n' for number in range(5)}

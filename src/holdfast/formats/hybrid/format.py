@@ -180,6 +180,7 @@ class HybridDraft(FileDraft):
     """The JSON of the state file during one change."""
 
     advances = True  # R000-35
+    keeps_deliverables = True
 
     def units(self) -> tuple[Phase, ...]:
         """Return the phases."""

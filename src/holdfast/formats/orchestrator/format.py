@@ -317,6 +317,7 @@ class RunDraft(FileDraft):
     """
 
     unit_word = "task"
+    keeps_deliverables = True
 
     def __init__(self, project: Records, run: Run) -> None:
         self.project = project

@@ -122,11 +122,9 @@ def block(state: State, reason: str, *, task: int | None = None) -> None:
 def unblock(state: State) -> None:
     """Let a blocked workflow go on where it stopped. Raises TransitionError if it is over."""
     _ensure_not_over(state)
-    blocked = [each for each in (*state.phases.values(), *state.tasks) if status_of(each) == "blocked"]
-    if state.status != "blocked" and not blocked:
-        return
-    for each in blocked:
-        each["status"] = "in_progress"
+    for each in (*state.phases.values(), *state.tasks):
+        if status_of(each) == "blocked":
+            each["status"] = "in_progress"
     state.workflow["status"] = "in_progress"
     for name in ("blocked_at", "block_reason"):
         state.workflow.pop(name, None)
@@ -138,10 +136,11 @@ def end(state: State, *, early: bool) -> None:
 
     Args:
         state: the state.
-        early: leave phases and tasks that are open as they are, so that nothing says that they were worked on.
+        early: leave phases and tasks that are open as they are, so that nothing says that they were worked on. Without
+            it, all are completed.
 
     Raises:
-        TransitionError: something is open, without `early`; or a checkpoint failed.
+        TransitionError: a checkpoint failed, or without `early` one of the phase of tasks is open.
     """
     ensure_unblocked(state)
     if failed := state.open_checkpoints(state.checkpoints).get("failed"):
@@ -151,12 +150,8 @@ def end(state: State, *, early: bool) -> None:
             f"`{command_line('skills', 'checkpoint', failed[0], '--passed', '--workflow', identity)}`, or give the "
             f"workflow up with `{command_line('cancel', identity)}`"
         )
-    left = [id_ for id_, each in state.phases.items() if status_of(each) != "completed"]
-    left += [f"task {number}" for number in _open_tasks(state)]
-    if not early and (left or not state.phases):
-        open_ = f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} not completed"
-        reason = open_ if left else "no phases are recorded"
-        raise TransitionError(f"{reason}; `holdfast done --all` ends the workflow as it is")
+    if not early and state.rules.tasks.phase in state.phases:
+        complete(state, state.rules.tasks.phase)  # which may be the last one, and whose tasks are the units
     state.workflow.update(status="completed", completed_at=state.at)
     state.note("workflow_completed")
 
