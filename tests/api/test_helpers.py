@@ -54,6 +54,18 @@ def test_a_changed_helper_counts_as_a_change_of_its_handlers(holdfast_project: M
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no (project/guard.py)")
 
 
+def test_a_changed_helper_of_one_that_guards_nothing_is_told(holdfast_project: Make) -> None:
+    """The handler doesn't run, and a session's start names the helper."""
+    project = holdfast_project(FILES | {f"{FOLDER}/guard.py": GUARD.replace("(strict=True)", "")})
+    holdfast("handlers", "trust", "--yes", root=project.root)
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("NO (project/guard.py)")
+    project.checked = False
+    project.write({f"{FOLDER}/_words.py": WORDS + "# more\n"})
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called("guard")
+    told = project.fire("SessionStart").reply["systemMessage"]
+    assert "guard.py imports _words.py, which you haven't trusted as it is now, so it does not run" in told
+
+
 def test_a_helper_that_is_gone_is_a_fault(holdfast_project: Make) -> None:
     """And a strict handler refuses."""
     project = holdfast_project(FILES)
