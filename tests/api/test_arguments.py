@@ -46,6 +46,10 @@ CASES = {
         "[options.no_push]\n\nmost = 'many'\n",
         "holdfast.toml, line 3: most: input should be a valid int",
     ),
+    "a key of a table in one line": (
+        "options = {no_push = {branch = 1}}\n",
+        "[options.no_push]: there is no option 'branch'",
+    ),
     "out of its range": ("[options.no_push]\nmost = 0\n", "line 2: most: input should be greater than or equal to 1"),
 }
 

@@ -83,6 +83,10 @@ if "a => b" in sys.stdin.read():
             [],
         ),
         (handler("return advise('x')", "subagent_start", 'match="Exp.*", examples={"Explore": "advise"}'), []),
+        (
+            handler("return None", "post_tool_batch", 'examples={"x": None}'),
+            ["PostToolBatch doesn't take 1 words; put a text with spaces into quotes"],
+        ),
         (PROGRAM, []),
         ("def on_stop(:", ["cannot be read as Python"]),
         (handler("return None", options="examples=['x']"), ["examples=['x'] has the wrong type"]),
