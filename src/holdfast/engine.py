@@ -167,7 +167,7 @@ def _keep_registered(
     try:
         from holdfast.install import upkeep
 
-        lines = upkeep.keep_registered(project)
+        lines = upkeep.keep_registered(project, files)
         if isinstance(session, str):
             faults.unseen(session, {line: line for line in lines}, now=False)
     except Exception as error:  # noqa: BLE001 - the event is answered, and must not be refused now

@@ -71,9 +71,7 @@ def test_status_says_why_nothing_was_restored(holdfast_project: Callable[..., Ho
     holdfast("restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
     assert holdfast("status", "--json", root=project.root).json["current"]["last_restore"] is None
     holdfast("install", "--scope", "project", root=project.root)
-    lost = (
-        "Not safe: Tool 0/1 didn't reach Claude after the last compaction (.claude/state/workflow.json could not be"
-    )
+    lost = "Not safe: Tool 0/1 didn't reach Claude after the last compaction (.claude/state/workflow.json could not be"
     assert holdfast("status", root=project.root, session=ME).out.startswith(lost)
 
 

@@ -60,6 +60,11 @@ def handler(event: str, match: str | None = None, name: str = "mine") -> None:
     )
 
 
+def kept(project: Workspace) -> list[str]:
+    """Keep registered what the handlers that are there now want, and return what the user is told."""
+    return upkeep.keep_registered(project, discovery.find(claude, project))
+
+
 def events(place: Target) -> dict[str, Any]:
     hooks = json.loads(place.settings.read_text()).get("hooks", {})
     return {event: groups[0].get("matcher") for event, groups in hooks.items()}
@@ -238,15 +243,15 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_handlers_that_nothing_registers_are_named(project: Workspace, running: Path) -> None:
     """Settings without an entry of ours are left alone: a line says what to run, until it was."""
-    assert upkeep.keep_registered(project) == []
+    assert kept(project) == []
     handler("pre_tool_use", "Bash|Agent")
-    (line,) = upkeep.keep_registered(project)
+    (line,) = kept(project)
     assert line == (
         f"handlers want PreToolUse, which the plugin does not register; run {ROOT / 'bin' / 'holdfast'} install"
     )
     assert not target(project).settings.exists()
     install.install(target(project))
-    assert upkeep.keep_registered(project) == []
+    assert kept(project) == []
 
 
 def test_the_launcher_follows_an_update(project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,11 +262,11 @@ def test_the_launcher_follows_an_update(project: Workspace, running: Path, monke
     (newer / "ready").touch()
     monkeypatch.setattr(sys, "prefix", str(newer))
     monkeypatch.setattr(sys, "executable", str(newer / "bin" / "python"))
-    upkeep.keep_registered(project)
+    kept(project)
     assert f"{newer}/bin/python" in paths.launcher().read_text()
     foreign = f"#!/usr/bin/python3 -IS\nROOT = {'/elsewhere'!r}\n"
     paths.launcher().write_text(foreign)
-    upkeep.keep_registered(project)
+    kept(project)
     assert paths.launcher().read_text() == foreign
 
 

@@ -56,6 +56,11 @@ def trusting(project: Workspace) -> None:
     trust.grant(project.root, {TRUSTED: trust.digest((project.root / TRUSTED).read_bytes())})
 
 
+def kept(project: Workspace) -> list[str]:
+    """Keep registered what the handlers that are there now want, and return what the user is told."""
+    return upkeep.keep_registered(project, discovery.find(claude, project))
+
+
 def events(settings: Path) -> set[str]:
     hooks: dict[str, Any] = json.loads(settings.read_text()).get("hooks", {})
     return set(hooks)
@@ -66,11 +71,11 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Workspace
     """User and local settings follow the user's handlers; each change is told once."""
     settings = installed(scope, project)
     path = handler(paths.user_handlers(), "mine", "stop")
-    assert upkeep.keep_registered(project) == [f"{settings}: Stop: registered"]
+    assert kept(project) == [f"{settings}: Stop: registered"]
     assert events(settings) == {"SessionStart", "Stop"}
     path.unlink()
-    assert upkeep.keep_registered(project) == [f"{settings}: Stop: no longer registered"]
-    assert upkeep.keep_registered(project) == []
+    assert kept(project) == [f"{settings}: Stop: no longer registered"]
+    assert kept(project) == []
 
 
 def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspace) -> None:
@@ -114,7 +119,7 @@ def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Workspace
     target.settings.write_text('{"model": "x"}')
     installed("user", project)
     handler(paths.user_handlers(), "mine", "stop")
-    upkeep.keep_registered(project)
+    kept(project)
     uninstall.uninstall(target)
     assert target.settings.read_text() == '{"model": "x"}'
 
@@ -126,7 +131,7 @@ def test_a_project_trusted_later_is_registered_for_all_sessions(project: Workspa
     assert refresh(settings, project) == [f"{settings}: Setup: registered"]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    assert upkeep.keep_registered(Workspace.open(elsewhere)) == []
+    assert kept(Workspace.open(elsewhere)) == []
     trust.revoke(project.root)
     assert refresh(settings, project) == [f"{settings}: Setup: no longer registered"]
 
@@ -149,7 +154,7 @@ def test_what_another_project_still_needs_stays(project: Workspace, tmp_path: Pa
 
 def team_notice(project: Workspace) -> str:
     """Return the line at a session's start that is about the team's settings; empty if there is none."""
-    return "".join(line for line in upkeep.keep_registered(project) if "--scope project" in line)
+    return "".join(line for line in kept(project) if "--scope project" in line)
 
 
 GUARD = "from holdfast import hookimpl\n\n@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
@@ -254,7 +259,7 @@ def test_only_switching_a_guard_off_unregisters_its_event(project: Workspace, wh
         guard.write_text(edit)
 
     for here in (project, other):
-        upkeep.keep_registered(here)
+        kept(here)
         installed("user", here)
         holdfast("handlers", "on", "basic", root=here.root)
     assert json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
@@ -276,7 +281,7 @@ def test_broken_settings_never_stop_a_session(project: Workspace) -> None:
     """At SessionStart an error goes to the log; asked for by name it is raised."""
     settings = installed("user", project)
     settings.write_text(settings.read_text() + "// holdfast")
-    assert upkeep.keep_registered(project) == []
+    assert kept(project) == []
     assert any("a comment" in line for line in log.tail(5))
     with pytest.raises(StateError, match="a comment"):
         refresh(settings, project)

@@ -134,9 +134,10 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
 
 def refresh(project: Workspace) -> None:
     """Register what the handlers want now, and print what changed or why nothing runs."""
-    for line in upkeep.keep_registered(project):
+    files = discovery.find(claude, project)
+    for line in upkeep.keep_registered(project, files):
         click.echo(paths.shown(line))
-    for event, why in inspection.withheld(project, discovery.find(claude, project)).items():
+    for event, why in inspection.withheld(project, files).items():
         click.echo(f"{event} is not registered: {why}")
     if not paths.launcher().exists():
         click.echo("Nothing runs yet, because Holdfast isn't registered. Run holdfast install.")

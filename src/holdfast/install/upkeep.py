@@ -34,20 +34,11 @@ def upkeep(project: Project, session: str) -> list[str]:
     """
     unmet = _packages(project)
     files = discovery.find(claude, project)
-    lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
+    lines = [*keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
     lines += unmet
     lines += load(project.root, trusted=trust.config_trusted(project.root)).problems
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
     return [*lines, *filter(None, faults.unseen(session, named, now=True))]
-
-
-def keep_registered(project: Project) -> list[str]:
-    """Refresh the user's and the project's local settings; return lines for the user.
-
-    The project's own settings belong to its team: if they lack something that no other file registers, a line names the
-    command. Errors go to the log, because a session must start anyway.
-    """
-    return _keep_registered(project, discovery.find(claude, project))
 
 
 def _packages(project: Project) -> list[str]:
@@ -60,7 +51,12 @@ def _packages(project: Project) -> list[str]:
     return list(handler_packages.unmet(project.config.requires))
 
 
-def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
+def keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
+    """Refresh the user's and the project's local settings; return lines for the user.
+
+    The project's own settings belong to its team: if they lack something that no other file registers, a line names the
+    command. Errors go to the log, because a session must start anyway.
+    """
     discovery.files_changed(project.root, files)
     if not strict_memory.is_readable():
         unread = f"{strict_memory.memory_file()}, which remembers strict handlers, can't be read"
