@@ -47,6 +47,13 @@ def bash(project: HoldfastProject, command: str) -> Fired:
     return project.fire("PreToolUse", tool_name="Bash", tool_input={"command": command})
 
 
+def trusted(make: Make, handler: object, **files: str) -> HoldfastProject:
+    """Return a project whose one handler is trusted, with other files in its `.claude`."""
+    project = make({".claude/handlers/x.py": handler} | {f".claude/{name}.toml": text for name, text in files.items()})
+    project.trust()
+    return project
+
+
 def test_a_tree_is_written_trusted_fired_at_and_asserted_about(holdfast_project: Make) -> None:
     """Write a tree, trust it, fire an event, assert the outcome: as the plugin's own text says."""
     project = holdfast_project({".claude/handlers/guard.py": GUARD})
@@ -59,38 +66,19 @@ def test_a_tree_is_written_trusted_fired_at_and_asserted_about(holdfast_project:
     project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_not_called()
 
 
-def test_a_function_can_be_the_handler(holdfast_project: Make) -> None:
-    """A function of the test itself is written out as a handler file, with Holdfast's names imported."""
-    project = holdfast_project({".claude/handlers/x.py": on_pre_tool_use})
-    project.trust()
+def test_a_function_of_the_test_can_be_the_handler(holdfast_project: Make) -> None:
+    """It is written out as a handler file with Holdfast's names imported. What wasn't said isn't found, but shown."""
+    project = trusted(holdfast_project, on_pre_tool_use)
+    advised, denied, failed = bash(project, "ls"), bash(project, "refuse"), bash(project, "fail")
 
-    fired = bash(project, "ls")
-
-    fired.assert_advised("saw", "ls")
-    assert fired.specific["updatedInput"] == {"command": "LS"}
-    assert fired.reply["hookSpecificOutput"] == fired.specific
-    bash(project, "refuse").assert_denied("refused")
-
-
-def test_a_failing_handler_shows_as_a_fault(holdfast_project: Make) -> None:
-    """A handler that raises is named with what it raised; silence is not asserted over it."""
-    project = holdfast_project({".claude/handlers/x.py": on_pre_tool_use})
-    project.trust()
-
-    fired = bash(project, "fail")
-
-    assert len(fired.faults) == 1
-    assert fired.faults[0].startswith("project/x.py: on_pre_tool_use: raised ValueError: fail (line ")
+    advised.assert_advised("saw", "ls")
+    assert advised.specific["updatedInput"] == {"command": "LS"}
+    assert advised.reply["hookSpecificOutput"] == advised.specific
+    denied.assert_denied("refused")
+    assert len(failed.faults) == 1
+    assert failed.faults[0].startswith("project/x.py: on_pre_tool_use: raised ValueError: fail (line ")
     with pytest.raises(AssertionError):
-        fired.assert_silent()
-
-
-def test_assertions_fail_for_what_was_not_answered(holdfast_project: Make) -> None:
-    """What was not said is not found, and the message shows what was."""
-    project = holdfast_project({".claude/handlers/x.py": on_pre_tool_use})
-    project.trust()
-    advised, denied = bash(project, "ls"), bash(project, "refuse")
-
+        failed.assert_silent()
     with pytest.raises(AssertionError, match=r"\['cat'\] not in 'saw ls'"):
         advised.assert_advised("saw", "cat")
     with pytest.raises(AssertionError, match="saw ls"):
@@ -118,8 +106,7 @@ def test_every_recorded_payload_can_be_fired(holdfast_project: Make, name: str) 
 def test_a_payload_may_have_a_field_called_event(holdfast_project: Make) -> None:
     """FileChanged has a field `event`, which can be set like any other."""
     text = "from holdfast import *\n@hookimpl\ndef on_file_changed(event): return tell_user(event.event)\n"
-    project = holdfast_project({".claude/handlers/x.py": text})
-    project.trust()
+    project = trusted(holdfast_project, text)
 
     assert project.fire("FileChanged", event="unlink").reply["systemMessage"] == "unlink"
 
@@ -129,8 +116,7 @@ def test_on_delivered_is_called_for_what_was_said(holdfast_project: Make) -> Non
     text = "from holdfast import *\n@hookimpl\ndef on_stop(context):\n"
     text += "    return [advise('x'), None]\n@hookimpl\ndef on_session_start(context):\n"
     text += "    return advise('x', on_delivered=lambda: (context.root / 'noted').write_text('yes'))\n"
-    project = holdfast_project({".claude/handlers/x.py": text})
-    project.trust()
+    project = trusted(holdfast_project, text)
 
     project.fire("SessionStart").assert_advised("x")
 
@@ -141,9 +127,7 @@ def test_on_delivered_is_called_for_what_was_said(holdfast_project: Make) -> Non
 def test_the_configured_time_limit_counts(holdfast_project: Make) -> None:
     """`handlers.timeout` of the trusted project's configuration interrupts."""
     text = "import time\nfrom holdfast import *\n@hookimpl\ndef on_setup(): time.sleep(60)\n"
-    config = "[handlers]\ntimeout = 0.1\n"
-    project = holdfast_project({".claude/handlers/x.py": text, ".claude/holdfast.toml": config})
-    project.trust()
+    project = trusted(holdfast_project, text, holdfast="[handlers]\ntimeout = 0.1\n")
 
     assert project.fire("Setup").faults == ["project/x.py: on_setup: took longer than its 0.1 s and was interrupted"]
 
@@ -152,8 +136,7 @@ def test_the_usual_time_limit_interrupts_no_test(holdfast_project: Make) -> None
     """A test of yours must hold on a busy machine: nothing of ours rings while its handler runs."""
     text = "import signal\nfrom holdfast import *\n@hookimpl\n"
     text += "def on_setup(): return advise(str(signal.getitimer(signal.ITIMER_REAL)[0]))\n"
-    project = holdfast_project({".claude/handlers/x.py": text})
-    project.trust()
+    project = trusted(holdfast_project, text)
 
     rings_in = float(project.fire("Setup").context)
 
@@ -301,8 +284,7 @@ def test_time_passes_only_on_request(holdfast_project: Make) -> None:
     """For handlers and for Holdfast; the test's own clock goes on as it is."""
     text = "import time\nfrom time import time as now\nfrom holdfast import *\nfrom holdfast import clock\n@hookimpl\n"
     text += "def on_setup(): return advise(f'{time.time()} {now()} {clock.now().timestamp()}')\n"
-    project = holdfast_project({".claude/handlers/x.py": text})
-    project.trust()
+    project = trusted(holdfast_project, text)
     real = time.time()
 
     project.advance(3_600)
@@ -319,8 +301,7 @@ def test_time_passes_only_on_request(holdfast_project: Make) -> None:
 def test_a_handler_has_a_home(holdfast_project: Make, tmp_path: Path) -> None:
     """As in life, and in the test's own folder."""
     text = "from holdfast import *\n@hookimpl\ndef on_setup(context): return advise(context.environ['HOME'])\n"
-    project = holdfast_project({".claude/handlers/x.py": text})
-    project.trust()
+    project = trusted(holdfast_project, text)
 
     home = project.fire("Setup").context
 
