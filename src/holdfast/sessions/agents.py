@@ -177,8 +177,8 @@ def record_launch(
         before = record_call(project, conversation, call)
         if before.state != "called":
             return
-        launch = replace(before, agent_type=agent_type, workflow=workflow, phase=phase, **words)
-        log_launch(project, store(project, report(launch, "launched", "")))
+        words |= {"agent_type": agent_type, "workflow": workflow, "phase": phase}
+        log_launch(project, store(project, replace(before, state="launched", **words)))
 
 
 def name_run(project: OpenProject, conversation: str, call: str, run: str, output: str = "") -> None:

@@ -98,7 +98,7 @@ def note_event(
         here = replace(row, worktree=project.worktree, idle=False, ended_at=None)
         _table(project).put(replace(here, **values))  # type: ignore[arg-type]
         if not row.first_seen:
-            log.note(project, "session", "session began", conversation=conversation, at=now)
+            log.note(project, "session", "session began", conversation=conversation)
     return bool(row.first_seen)
 
 
