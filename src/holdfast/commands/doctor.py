@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from rich.text import Text
 
-from holdfast import checks, paths
+from holdfast import checks
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.workflow import wording
@@ -105,7 +105,7 @@ def _print(found: Sequence[Finding], mended: Sequence[Mended], *, verbose: bool)
 
     def put(text: str, level: str) -> None:
         lead = Text.assemble("  ", (f"{marks[level]} ", _STYLES[level]))
-        terminal.put_wrapped(console, terminal.row(lead, _shown(text)))
+        terminal.put_wrapped(console, terminal.row(lead, terminal.text(text)))
 
     shown = [each for each in found if verbose or each.level != "ok"]
     for name, group in groupby(shown, key=lambda each: each.check):
@@ -113,7 +113,7 @@ def _print(found: Sequence[Finding], mended: Sequence[Mended], *, verbose: bool)
         for each in group:
             put(each.text, each.level)
             if each.remedy:  # on one line: it may be a command to copy
-                terminal.put(console, [Text(f"    {arrow} {_shown(each.remedy)}")])
+                terminal.put(console, [terminal.text(f"    {arrow} {each.remedy}")])
     if mended:
         terminal.put(console, [Text("repaired", "bold")])
     for each, done, succeeded in mended:
@@ -121,11 +121,6 @@ def _print(found: Sequence[Finding], mended: Sequence[Mended], *, verbose: bool)
     if shown or mended:
         click.echo()
     click.echo(_sum(found, again=not mended))
-
-
-def _shown(text: str) -> str:
-    """Return text with short paths, without control characters and the client's tags."""
-    return paths.shown(wording.clean(text))
 
 
 def _sum(found: Sequence[Finding], *, again: bool) -> str:

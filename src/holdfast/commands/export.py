@@ -34,7 +34,7 @@ def command(
     options.insist_on_ledger(project)
     whole = export.document(project, verbatim=verbatim)
     for reason in whole["unread"]:
-        click.echo(paths.shown(reason), err=True)
+        options.say_short(reason, err=True)
     if output is None or output == Path("-"):
         options.print_json(whole)
         return

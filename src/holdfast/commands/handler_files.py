@@ -136,7 +136,7 @@ def refresh(project: Workspace) -> None:
     """Register what the handlers want now, and print what changed or why nothing runs."""
     files = discovery.find(claude, project)
     for line in upkeep.keep_registered(project, files):
-        click.echo(paths.shown(line))
+        options.say_short(line)
     for event, why in inspection.withheld(project, files).items():
         click.echo(f"{event} is not registered: {why}")
     if not paths.launcher().exists():
@@ -162,7 +162,7 @@ def _write(project: Workspace, sources: dict[Path, bytes], *, trusted: bool) -> 
     for path, source in sources.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(source)
-        click.echo(paths.shown(f"Wrote {path}."))
+        options.say_short(f"Wrote {path}.")
     if trusted:
         strict_memory.trust_files(claude, project.root, sources)
     refresh(options.reopen(project))

@@ -69,12 +69,12 @@ def command(
         click.echo(install.preview(target, chosen), nl=False)
     else:
         brought = handler_packages.refresh()
-        click.echo(paths.shown("\n".join([*brought, *install.install(target, chosen), _permissions(target)])))
+        options.say_short("\n".join([*brought, *install.install(target, chosen), _permissions(target)]))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         compile_package()
-        click.echo(paths.shown(_test(target)))
+        options.say_short(_test(target))
         if target.skill.exists():
             click.echo(_NEXT)
 
@@ -119,7 +119,7 @@ def _warn_of_faults(target: Target) -> None:
         except StateError:
             continue  # `holdfast doctor` reports that
         for fault in faults:
-            click.echo(paths.shown(f"Warning: {each.settings}: {fault}"), err=True)
+            options.say_short(f"Warning: {each.settings}: {fault}", err=True)
 
 
 def _test(target: Target) -> str:

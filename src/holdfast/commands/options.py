@@ -187,7 +187,7 @@ def note_enclosing(project: Workspace, project_dir: str | None) -> None:
             f"Note: this is about the project {project.root}. A session that you start in {here} is a project of its "
             "own: it reads neither the workflows nor the .claude/settings.json of this one. For that, add --project ."
         )
-        click.echo(paths.shown(text), err=True)
+        say_short(text, err=True)
 
 
 def session() -> str | None:

@@ -40,7 +40,7 @@ def command(
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
         for line in uninstall.outlook(target, purging=purge):
-            click.echo(paths.shown(line))
+            options.say_short(line)
         return
     if purge and not yes:
         click.confirm(
@@ -54,4 +54,4 @@ def command(
     if files:
         lines += ["Your workflows in this project stay. `holdfast forget --everything` offers to delete them:"]
         lines += [f"  {each}" for each in files]
-    click.echo(paths.shown("\n".join(lines)))
+    options.say_short("\n".join(lines))
