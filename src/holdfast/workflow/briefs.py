@@ -17,7 +17,6 @@ LIMIT_UNITS = 9_500  # UTF-16 units of the text after its own compaction; the cl
 PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt
 _HANDOVER_LIMIT_CHARS = 1_000  # characters of the previous phase's hand-over
 _MORE_UNITS = 40  # units reserved for the line that counts what was left out
-_FENCE = (wording.OPEN, wording.CLOSE)
 
 
 def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Brief | None = None) -> str:
@@ -35,12 +34,12 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
     reads = " and read its required files first" if facts.reading(workflow, facts.presence(root))[0].facts else ""
     lead = [
         f"You work on a workflow. Keep what it says in mind{reads}. {wording.DATA}",
-        _FENCE[0],
+        wording.OPEN,
         f"Workflow: {wording.quoted(workflow.title)}",
         *([f"Your part: {_phase(workflow, phase)}"] if phase else []),
     ]
-    reminded = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
-    return wording.with_mark([*lead, *handed, *reminded, *(_task(brief) if brief else []), _FENCE[1]])[0]
+    reminded = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, wording.CLOSE]))
+    return wording.with_mark([*lead, *handed, *reminded, *(_task(brief) if brief else []), wording.CLOSE])[0]
 
 
 def given_back(
@@ -70,15 +69,15 @@ def given_back(
     cut = ["… (the rest is at the start of your transcript)"] if shown != text else []
     lead = [
         f"Your context was compacted. Go on with what you were launched for, and nothing else. {wording.DATA}",
-        _FENCE[0],
+        wording.OPEN,
         f"Agent: {wording.quoted(agent_type)}",
         f"Launched for{purpose or ' this'}",
         *(["Your prompt:", shown, *cut] if shown else []),
         *(_part(workflow, phase) if workflow and phase else []),
         *(_task(brief) if brief else []),
     ]
-    reminded = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, _FENCE[1]])) if workflow and phase else []
-    return wording.with_mark([*lead, *reminded, _FENCE[1]])[0]
+    reminded = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, wording.CLOSE])) if workflow and phase else []
+    return wording.with_mark([*lead, *reminded, wording.CLOSE])[0]
 
 
 def _part(workflow: Workflow, phase: Phase) -> list[str]:

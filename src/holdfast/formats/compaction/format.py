@@ -274,9 +274,9 @@ class CompactionDraft(FileDraft):
         One that was ended early, and put back since, goes on.
         """
         context = schema.read_context(self.data)
-        if {schema.DERIVED, schema.ENDED_EARLY} & context.keys():
-            gone = (schema.DERIVED, schema.ENDED_EARLY)
-            self.data["context"] = {key: value for key, value in context.items() if key not in gone}
+        kept = {key: value for key, value in context.items() if key not in (schema.DERIVED, schema.ENDED_EARLY)}
+        if kept != context:
+            self.data["context"] = kept
 
     def _note(self, number: int, note: str) -> None:
         """Keep what a phase hands over in the free context (R001-05)."""

@@ -86,7 +86,6 @@ class Candidate:
 
     path: Path
     reason: str
-    mtime: float = 0.0
     extract: Extract | None = None
     warnings: tuple[str, ...] = ()
     refused: bool = False

@@ -90,10 +90,10 @@ def look(path: Path) -> Candidate:
     named = sorted(blocks(memory.text), key=lambda block: not block.is_marked)
     block = next((block for block in named if not block.is_over), named[0] if named else None)
     if block is None:
-        return Candidate(path, f"{_why_none(memory.text)}{memory.cut}", memory.mtime)
+        return Candidate(path, f"{_why_none(memory.text)}{memory.cut}")
     if block.ending:
         reason = f"names the workflow {quoted(block.name)}, but its status is {quoted(block.ending)}"
-        return Candidate(path, reason, memory.mtime)
+        return Candidate(path, reason)
     marks = ['a heading "Workflow State"'] if block.is_marked else []
     marks += ['a "Phase:" line'] if block.phase else []
     unread = "" if memory.whole else f"only its first {text_file.LIMIT_BYTES // 1024} KB were read. Shorten it"
@@ -107,7 +107,7 @@ def look(path: Path) -> Candidate:
                 why = 'one under a heading "Workflow State" comes first'
             warnings.append(f"{word} names the workflow {quoted(other.name)}, which is not used: {why}")
     reason = f"names the workflow {quoted(block.name)} and has {' and '.join(marks)}"
-    return Candidate(path, reason, memory.mtime, extract, tuple(warnings))
+    return Candidate(path, reason, extract, tuple(warnings))
 
 
 def blocks(text: str) -> Iterator[Block]:

@@ -85,9 +85,9 @@ def examine(root: Path, path: Path, mtime: float, *, quickly: bool = False) -> C
     try:
         plan = text_file.read(path, root)
     except OSError as error:
-        return _unreadable(path, error, mtime)
+        return _unreadable(path, error)
     if plan is None or (quickly and not may_be_active(plan.text)):
-        return Candidate(path, "does not exist" if plan is None else "is not in progress", mtime)
+        return Candidate(path, "does not exist" if plan is None else "is not in progress")
     candidate = parse(plan.text, path, root, mtime)
     return candidate if candidate.extract else replace(candidate, reason=f"{candidate.reason}{plan.cut}")
 
@@ -139,8 +139,8 @@ def _listed(root: Path) -> list[tuple[Path, float]]:
     return sorted(times.items(), key=lambda plan: (-plan[1], str(plan[0])))
 
 
-def _unreadable(path: Path, error: OSError, mtime: float = 0.0) -> Candidate:
-    return Candidate(path, f"cannot be read: {error.strerror or error}", mtime)
+def _unreadable(path: Path, error: OSError) -> Candidate:
+    return Candidate(path, f"cannot be read: {error.strerror or error}")
 
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Candidate:
@@ -148,14 +148,14 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Candidate:
     lines = markdown.lines(text)
     standing = plan_status.standing(lines)
     if not standing.going:
-        return Candidate(path, standing.why, mtime)
+        return Candidate(path, standing.why)
     if not _FORMAL.search(text):
         why = 'is in progress, but neither the word "phase" nor "workflow" is in it, so it isn\'t a formal workflow'
-        return Candidate(path, why, mtime)
+        return Candidate(path, why)
     place = _place(lines, standing.status)
     extract = _extract(lines, place, path, root, mtime)
     reason = f"is in progress ({standing.why}) and names the workflow {quoted(extract.name)}; {place.why}"
-    return Candidate(path, reason, mtime, extract)
+    return Candidate(path, reason, extract)
 
 
 def ending(text: str) -> str:
