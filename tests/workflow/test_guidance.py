@@ -131,6 +131,12 @@ def test_reading_inside_the_project_is_asked_for(workflow: Workflow, tmp_path: P
     assert "Outside the project" not in text
 
 
+def test_a_long_context_value_is_taken_apart_to_its_fourth_level(workflow: Workflow) -> None:
+    """What is deeper stays JSON, so that nothing is too deep."""
+    deep = {"a": {"b": {"c": {"d": {"e": "word " * 100}}}}}
+    assert '\n- a.b.c.d: {"e": "word word' in built(replace(workflow, context=deep)).sidecar_text
+
+
 def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(workflow: Workflow) -> None:
     """What does not fit can be found and proven whole; where all is inline, nobody pays for the path."""
     long, handed = "word " * 100, Phase("p2", 2, "Before", "completed", handover="word " * 100)

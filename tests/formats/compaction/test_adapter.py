@@ -13,7 +13,7 @@ from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.workflow import verbs
-from holdfast.workflow.model import Start, Workflow
+from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -43,6 +43,12 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Workspace) ->
 
     assert [each.exists() for each in left] == [False, True]
     assert not workflow.path.parent.exists()
+
+
+def test_a_phase_that_gets_another_title_keeps_its_agent(project: Workspace) -> None:
+    """Whether it is current or not."""
+    now = verbs.update(project, started(project), Changes(current=2, phase="Build it"))
+    assert [(each.title, each.agent) for each in now.phases] == [("Design", ""), ("Build it", "coder"), ("Test", "")]
 
 
 def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Workspace, put: Put) -> None:

@@ -12,6 +12,8 @@ import pytest
 from holdfast.errors import BrokenError, HoldfastError
 from holdfast.formats.orchestrator import faults, moves, snapshots
 from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.workflow import verbs
+from holdfast.workflow.model import Changes
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
@@ -130,3 +132,10 @@ def test_a_milestone_with_an_issue_outlives_its_phase_being_reopened(scene: Scen
         scene.do(partial(moves.reopen, id_=task))
 
     assert [(each["name"], each["issue_url"]) for each in scene.data["milestones"]] == [("Foundation", "https://x/1")]
+
+
+def test_what_a_task_hands_over_is_kept_until_it_is_completed(scene: Scene) -> None:
+    """A person may write it before."""
+    verbs.update(scene.project, scene.start(), Changes(current=1, handover="Mind the gap"))
+    scene.do(lambda run: moves.finish(run, "1.1"))
+    assert scene.workflow.phases[0].handover == "Mind the gap"
