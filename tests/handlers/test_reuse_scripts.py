@@ -349,7 +349,8 @@ def test_a_failed_run_is_named_and_left_to_the_person(launches: Launches) -> Non
     launches.fire("UserPromptSubmit", prompt="Review it again.", prompt_id="second")
     fired = launches.launch()
     assert passed(fired)
-    assert f"resumeFromRunId: '{RUN}'" in fired.context
+    place = str(launches.transcript.with_suffix("") / f"{RUN}.js")
+    assert f"call Workflow({{scriptPath: {place!r}, resumeFromRunId: '{RUN}'}})" in fired.context
     new = launches.launch(script=SCRIPT, resumeFromRunId=RUN)
     assert changed(new)["resumeFromRunId"] != RUN  # a repaired copy: the client would serve nothing after `failed`
     launches.fire("UserPromptSubmit", prompt="Review it.", prompt_id="first")

@@ -12,7 +12,7 @@ from holdfast.sessions.overview import Save, as_json, gather
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
 from holdfast.workflow.model import Found, Phase
-from tests.handmade import ME, workflow
+from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +73,18 @@ def test_last_save_is_the_newer_of_snapshot_and_write(
 
     expected = Save(stamps["kept"], reason="done 1") if newer else Save(stamps[""], "auto", ME)
     assert seen(project, release).last_save == expected
+
+
+def test_sessions_have_the_ids_that_they_have_now(project: Workspace, release: Workflow) -> None:
+    """A compaction may change the id of the session that saved, got and owns a workflow."""
+    conversations.note_event(project, ME)
+    owners.own(project, release, ME)
+    compact(project, release)
+    compactions.claim(project, ME, known=True)
+    conversations.adopt(project, ME, OTHER)
+    found = seen(project, release)
+    assert found.last_save and found.last_restore and found.owner
+    assert {found.last_save.session, found.last_restore.session, found.owner.id} == {OTHER}
 
 
 def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
