@@ -51,14 +51,13 @@ def update_phase_status(
     *,
     context: str | None = None,
     advance: bool = True,
-    error: str = "",
     root: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Set a phase's status, write the view and return the new state (R000-18). The to-do list isn't touched.
 
     Omitted values stay (I000-3). Completing a phase advances to the next unless `advance` is false (I000-7); completing
-    it again changes nothing that was written (I000-8). `context` is another name for `context_for_next`. `error` is
-    what a failed phase said, for the ledger. Raises TransitionError, and HoldfastError for a wrong id.
+    it again changes nothing that was written (I000-8). `context` is another name for `context_for_next`. Raises
+    TransitionError, and HoldfastError for a wrong id.
     """
     handover = context_for_next or context or ""
 
@@ -67,12 +66,10 @@ def update_phase_status(
         moves.move(draft.data, draft.index(phase_id), status, deliverables=deliverables or (), handover=handover)
         if advance:
             draft.advance(before)
-        if error and draft.unit(before.id).status != "failed":
-            draft.refuse("only a failed phase has an error; add --status failed")
 
     project = _project(root)
     workflow = _workflow(project, workflow_id)
-    return _data(FORMAT.change(project, workflow, edit, why=f"{phase_id} {status}", error=error))
+    return _data(FORMAT.change(project, workflow, edit, why=f"{phase_id} {status}"))
 
 
 def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
