@@ -153,6 +153,20 @@ def test_done_all_completes_what_was_begun(kit: Kit) -> None:
     assert kit.wrong("after --all", Seen(True)) == []
 
 
+@pytest.mark.parametrize("option", ["--note", "--context"])
+def test_what_is_noted_in_between_is_told_or_refused(kit: Kit, option: str) -> None:
+    """It reaches whoever goes on; a format without a place for it says so and changes nothing."""
+    kit.begun()
+    before = kit.files()
+
+    said = kit.run("update", option, NOTE, code=None)
+
+    assert (kit.files() == before) == bool(said.code)
+    is_told = [NOTE in kit.run("status", "--json").out, NOTE in kit.desk.guidance()]
+    assert is_told == [said.code == 0] * 2
+    assert said.err if said.code else said.out.startswith("Updated.")
+
+
 CANCELLED = {  # what the file says then, or that it is gone
     "hybrid": (".claude/state/workflow.json", r'"status": "failed",\s*"current_phase"'),
     "compaction": ("untracked/workflow-state/*/state-*.json", None),

@@ -26,7 +26,7 @@ SCENES: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         ["start T --format compaction --total 3", "update --phase 2"],
         [
             ("update --total 1", "the workflow is at phase 2; go back first with --phase"),
-            ("update --deliverable a.md", "a phase of this workflow keeps no deliverables; --note stores a text"),
+            ("update --deliverable a.md", "no phase of this workflow keeps deliverables; --note stores a text"),
         ],
     ),
     "wfs": (
@@ -34,7 +34,7 @@ SCENES: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
         [
             (
                 "update --phase IMPL-1 --deliverable a.md",
-                "a task of this workflow keeps no deliverables; --note stores a text",
+                "no task of this workflow keeps deliverables; --note stores a text",
             ),
             ("update --total 9", "a session lists each task; `holdfast wfs task add TITLE` adds one"),
         ],
@@ -69,7 +69,7 @@ SCENES: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             ("update --phase verification --status blocked --error X", "verification is not the current phase"),
             ("update --phase task_2 --status pending", "can't become pending again; block it instead"),
             ("update --phase verification --rename X", "dev have the names that its machine gives them"),
-            ("update --deliverable a.md", "a step of this workflow keeps no deliverables; --note stores a text"),
+            ("update --deliverable a.md", "no step of this workflow keeps deliverables; --note stores a text"),
         ],
     ),
 }

@@ -57,16 +57,16 @@ class Draft:
 
     def rename(self, id: str, title: str) -> None:
         """Give a phase another title."""
-        self.refuse(f"a {self.unit_word} of this workflow can't be renamed")
+        self.refuse(f"no {self.unit_word} of this workflow can be renamed")
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         """Write what a phase hands over (None leaves it as it is), and add deliverables if the format keeps them."""
-        self.refuse(f"a {self.unit_word} of this workflow doesn't keep what it hands over")
+        self.refuse(f"no {self.unit_word} of this workflow keeps what it hands over")
 
     def ensure_kept(self, deliverables: Sequence[str]) -> None:
         """Raise TransitionError if there are deliverables, and no place for them."""
         if deliverables and not self.keeps_deliverables:
-            self.refuse(f"a {self.unit_word} of this workflow keeps no deliverables; --note stores a text")
+            self.refuse(f"no {self.unit_word} of this workflow keeps deliverables; --note stores a text")
 
     def resize(self, total: int) -> None:
         """Set how many phases there are. Most formats list each, so only their number is accepted."""

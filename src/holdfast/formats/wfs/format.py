@@ -332,10 +332,13 @@ class WfsDraft(Draft):
         self.change.edit(self.change.tree.find(id), lambda data: data.update(title=title))
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
-        """Write a task's summary."""
+        """Write a completed task's summary; the folder of summaries appears with the first completed task (R002-39)."""
         self.change.session.ensure_open()
+        task = self.change.tree.find(id)
         if text and text.strip():
-            self.change.summarize(self.change.tree.find(id), text)
+            if self.change.tree.status(task) != "completed":
+                self.refuse(f"{id} has no summary before it is completed; add --status completed, or use --note")
+            self.change.summarize(task, text)
 
     def resize(self, total: int) -> None:
         """Refuse to change how many tasks there are."""
