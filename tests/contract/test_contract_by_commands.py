@@ -167,6 +167,22 @@ def test_what_is_noted_in_between_is_told_or_refused(kit: Kit, option: str) -> N
     assert said.err if said.code else said.out.startswith("Updated.")
 
 
+def test_a_unit_keeps_its_agent(kit: Kit) -> None:
+    """Also under another title; a format without a place for agents refuses to start."""
+    before = kit.files()
+    started = kit.run("start", TITLE, "--format", kit.name, "--phase", f"{PLAN} @planner", "--phase", BUILD, code=None)
+    if started.code:
+        assert "keeps no agents" in started.err
+        assert kit.files() == before
+        return
+    kit.run("next")
+    renamed = kit.run("update", "--phase", PLAN, "--rename", TEST, code=None)
+
+    first, second = kit.run("status", "--json").json["current"]["phases"]
+    assert (first["title"], first["agent"]) == (PLAN if renamed.code else TEST, "planner")
+    assert second["agent"] != "planner"
+
+
 CANCELLED = {  # what the file says then, or that it is gone
     "hybrid": (".claude/state/workflow.json", r'"status": "failed",\s*"current_phase"'),
     "compaction": ("untracked/workflow-state/*/state-*.json", None),

@@ -51,6 +51,8 @@ class CheckboxFormat(Format):
         """Write a new checklist. An unfinished one of the same title gives way with `replace`; a finished one stays."""
         if not start.title.strip() or not start.phases:
             raise TransitionError("a checklist needs a title and an item; name one with --phase")
+        if any(agent for _, agent in start.phases):
+            raise TransitionError("checkbox keeps no agents")
         text = markdown.fresh(start.title, [title for title, _ in start.phases])
         text = _with(text, start.reading, start.reminders, start.context.items())
         statefile.guard(project.root, project.root / record.TOP)
