@@ -66,7 +66,10 @@ def test_a_name_is_made_of_the_topic(workflows: Workflows, topic: str, name: str
 
 
 def test_names_are_cut_at_a_hyphen_and_numbered_where_taken(workflows: Workflows) -> None:
-    """R002-12, R002-13 and I002-16: 50 characters with prefix and suffix; -002, -003 only where they are needed."""
+    """R002-12, R002-13 and I002-16: 50 characters with prefix and suffix; -002, -003 only where they are needed.
+
+    A name differing in case alone is taken: on a disk that doesn't tell them apart they would be one folder.
+    """
     found = [workflows.start(LONG).name for _ in range(3)]
 
     assert found == [
@@ -75,11 +78,7 @@ def test_names_are_cut_at_a_hyphen_and_numbered_where_taken(workflows: Workflows
         "WFS-a-very-long-topic-that-goes-on-and-on-003",
     ]
     assert all(len(name) <= 50 for name in found)
-
-
-def test_a_name_differing_in_case_alone_is_taken(workflows: Workflows) -> None:
-    """R002-12: on a disk that does not tell them apart they would be one folder."""
-    (workflows.top / "WFS-Payment").mkdir(parents=True)
+    (workflows.top / "WFS-Payment").mkdir()
     assert workflows.start("payment").name == "WFS-payment-002"
 
 
@@ -95,30 +94,28 @@ def test_detection_says_it_in_the_documents_words(workflows: Workflows) -> None:
     ) in workflows.run("task", "show", code=1).err
 
 
-def test_only_direct_children_are_markers(workflows: Workflows) -> None:
-    """I002-12: the document's `find` looks into sessions too; a file deeper down marks nothing."""
-    folder = workflows.start("One")
+def test_a_direct_child_marks_by_being_there(workflows: Workflows) -> None:
+    """R002-04 and I002-12: what it holds says nothing, and a file deeper down marks nothing."""
+    folder, marker = workflows.start("One"), workflows.top / ".active-WFS-one"
     (folder / ".active-WFS-other").touch()
-
+    marker.write_bytes(b"\x00paused\xff")
     assert "Active session: WFS-one\n" in workflows.run("task", "show").out
+    assert workflows.standing(folder.name) == "active"
+    marker.unlink()
+    assert workflows.standing(folder.name) == "paused"
+    assert workflows.state(folder)["status"] == "active", "asking writes nothing"
     workflows.start("Two")
     assert (folder / ".active-WFS-other").exists(), "and switching leaves it alone"
 
 
-def test_a_marker_counts_by_being_there(workflows: Workflows) -> None:
-    """R002-04: what it holds says nothing; without it a session is paused or completed."""
-    folder = workflows.start("One")
-    (workflows.top / ".active-WFS-one").write_bytes(b"\x00paused\xff")
-    assert workflows.standing(folder.name) == "active"
-    (workflows.top / ".active-WFS-one").unlink()
-
-    assert workflows.standing(folder.name) == "paused"
-    assert workflows.state(folder)["status"] == "active", "asking writes nothing"
-
-
 def test_switching_leaves_one_marker(workflows: Workflows) -> None:
-    """R002-07, I002-14: every other marker goes, and both files say what is so."""
-    one, two = workflows.start("One"), workflows.start("Two")
+    """R002-07, I002-14: every other marker goes, and both files say what is so. An unknown session changes nothing."""
+    one = workflows.start("One")
+    workflows.claim("two", code=1)
+    for name in ("two", "../one"):
+        assert "there is only WFS-one" in workflows.run("task", "show", "--session", name, code=1).err
+    assert workflows.markers() == [".active-WFS-one"]
+    two = workflows.start("Two")
     (workflows.top / ".active-WFS-gone").touch()
     workflows.claim("WFS-one")
 
@@ -126,39 +123,23 @@ def test_switching_leaves_one_marker(workflows: Workflows) -> None:
     assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
 
 
-def test_switch_to_an_unknown_session_changes_nothing(workflows: Workflows) -> None:
-    """R002-07: the marker stays where it was."""
-    workflows.start("One")
-    workflows.claim("two", code=1)
-    for name in ("two", "../one"):
-        assert "there is only WFS-one" in workflows.run("task", "show", "--session", name, code=1).err
-    assert workflows.markers() == [".active-WFS-one"]
-
-
 def test_pausing_resuming_and_completing_leave_their_time(workflows: Workflows) -> None:
-    """I002-13: paused_at, resumed_at, completed_at; completing removes the marker and says completed."""
+    """I002-13: paused_at, resumed_at, completed_at. Completing removes the marker; no task is said to be done."""
     folder = workflows.start("One")
+    workflows.add("Build it")
     assert "`holdfast claim WFS-one` continues it" in workflows.say("cancel").out
     assert (workflows.markers(), workflows.standing("WFS-one")) == ([], "paused")
     workflows.claim("WFS-one")
     assert workflows.standing("WFS-one") == "active"
-    workflows.end()
+    assert 'Not completed: IMPL-1 "Build it"' in workflows.end().out
 
     state = workflows.state(folder)
     assert state["status"] == "completed"
     assert [name for name in state if name not in STATE_KEYS] == ["paused_at", "resumed_at", "completed_at"]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", state[f"{name}_at"]) for name in ("paused", "completed"))
     assert workflows.markers() == []
-
-
-def test_a_session_that_is_ended_early_claims_no_work(workflows: Workflows) -> None:
-    """I002-13: no task is said to be done that is not."""
-    folder = workflows.start("One")
-    workflows.add("Build it")
-    assert 'Not completed: IMPL-1 "Build it"' in workflows.end().out
-
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
-    assert workflows.state(folder)["progress"]["completed_phases"] == []
+    assert state["progress"]["completed_phases"] == []
 
 
 def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
@@ -204,21 +185,11 @@ def test_marker_and_status_cannot_drift_unseen(workflows: Workflows) -> None:
     assert workflows.findings() == []
 
 
-def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> None:
-    """R002-46: in real data such sessions stood still."""
-    folder = workflows.start("One")
-    workflows.put(folder, example(id="IMPL-1", status="completed"))
-
-    assert "all 1 tasks are completed, but the session is active" in workflows.check()
-    workflows.end()
-    assert workflows.state(folder)["progress"] == {
-        "completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"],
-        "current_tasks": [],
-    }
-
-
 def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
-    """R002-46: PLAN until a task is begun, IMPLEMENT until all are completed, then REVIEW."""
+    """R002-46: PLAN until a task is begun, IMPLEMENT until all are completed, then REVIEW, which `doctor` names.
+
+    In real data such sessions stood still.
+    """
     folder = workflows.start("One")
     workflows.add("Build it")
     workflows.add("Test it", "--after", "IMPL-1")
@@ -228,6 +199,7 @@ def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
         seen.append(_where(workflows, folder))
         workflows.complete(id_)
         seen.append(_where(workflows, folder))
+    assert "all 2 tasks are completed, but the session is active" in workflows.check()
     workflows.end()
 
     assert seen == [
@@ -237,7 +209,10 @@ def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
         ("IMPLEMENT", ["PLAN"], ["IMPL-2"]),
         ("REVIEW", ["PLAN", "IMPLEMENT"], []),
     ]
-    assert workflows.state(folder)["progress"]["completed_phases"] == ["PLAN", "IMPLEMENT", "REVIEW"]
+    assert workflows.state(folder)["progress"] == {
+        "completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"],
+        "current_tasks": [],
+    }
 
 
 def test_current_tasks_are_derived(workflows: Workflows) -> None:
@@ -279,11 +254,12 @@ def test_of_several_markers_the_newest_stays(workflows: Workflows) -> None:
 
 def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workflows) -> None:
     """I002-11: whatever marks it, and however late: the running one is restored, and stays as it is after a repair."""
-    workflows.start("Old")
+    old, stale = workflows.start("Old"), workflows.top / ".active-WFS-old"
     workflows.end("old")
+    stale.touch()
     running = workflows.start("New")
+    assert workflows.markers() == [".active-WFS-new"]
     workflows.add("Build the login")
-    stale = workflows.top / ".active-WFS-old"
     stale.touch()
     os.utime(stale, (4_000_000_000, 4_000_000_000))
 
@@ -295,19 +271,7 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
 
     workflows.repair()
     assert workflows.markers() == [".active-WFS-new"]
-    assert workflows.state(running)["status"] == "active"
-
-
-def test_a_stale_marker_does_not_open_a_completed_session_again(workflows: Workflows) -> None:
-    """Starting another one removes the marker, and the completed one stays completed."""
-    old = workflows.start("Old")
-    workflows.end("old")
-    (workflows.top / ".active-WFS-old").touch()
-
-    workflows.start("New")
-
-    assert workflows.markers() == [".active-WFS-new"]
-    assert workflows.state(old)["status"] == "completed"
+    assert (workflows.state(running)["status"], workflows.state(old)["status"]) == ("active", "completed")
 
 
 def test_a_check_names_what_keeps_the_format_from_working(workflows: Workflows) -> None:
@@ -445,14 +409,9 @@ def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside:
 
 
 def test_names_in_active_and_archives_are_taken(workflows: Workflows, beside: Path) -> None:
-    """R002-12: a session has its name for itself."""
-    assert beside.is_dir()
-    assert [workflows.start(topic).name for topic in ("User Auth", "Old")] == ["WFS-user-auth-002", "WFS-old-002"]
-
-
-def test_a_marker_of_a_session_in_active_stays(workflows: Workflows, beside: Path) -> None:
-    """R002-10: it is no orphan; what it marks only lies elsewhere."""
+    """R002-12, R002-10: a session has its name for itself, and its marker is no orphan."""
     (workflows.top / f".active-{beside.name}").touch()
     workflows.repair()
     assert workflows.markers() == [".active-WFS-user-auth"]
     assert "there is no such session" not in workflows.check()
+    assert [workflows.start(topic).name for topic in ("User Auth", "Old")] == ["WFS-user-auth-002", "WFS-old-002"]
