@@ -276,7 +276,10 @@ def test_both_schemas_of_the_document_go_there_and_back(scene: Scene, name: str)
 
 
 def test_histories_have_the_documents_events(scene: Scene) -> None:
-    """R004-23 and I004-20: each thing that happens is an event of its own, and none ever goes."""
+    """R004-23, R004-22 and I004-20: each thing that happens is an event of its own, and none ever goes.
+
+    A test that fails confirms RED by its name alone.
+    """
     scene.tdd()
     scene.run("tdd", "red", "--file", "t.rs", "--test-name", "test_login", "--reason", "not implemented")
     scene.run("tdd", "green", "--passing", "test_login")
@@ -290,12 +293,8 @@ def test_histories_have_the_documents_events(scene: Scene) -> None:
     assert data["state_machine"]["cycle_count"] == 2
     assert set(data["state_machine"]["phases"][0]) == {"name", "status", "started_at"}
     assert "no failing test was recorded in RED" in scene.run("tdd", "green").out
-
-
-def test_a_test_that_fails_confirms_red(scene: Scene) -> None:
-    """R004-22: its name alone does, without a reason."""
-    scene.tdd()
-    scene.run("tdd", "red", "--failing", "test_login")
+    for words in (["refactor"], ["commit"], ["red", "--failing", "test_login"]):
+        scene.run("tdd", *words)
     assert scene.state()["state_machine"]["phases"][0]["failure_confirmed"] is True
 
 
@@ -304,18 +303,6 @@ def test_a_compaction_is_in_the_history(scene: Scene) -> None:
     scene.write(f"{record.TOP}/active/dev-example.json", documents.DEV.decode())
     assert any(each["event"] == "context_compacted" for each in scene.state()["history"])
     assert "Resuming task 2/3, currently in GREEN phase" in scene.restored()
-
-
-def test_a_compaction_is_written_into_the_history(scene: Scene) -> None:
-    """R004-18: among the document's other events, with its note."""
-    scene.dev()
-    scene.run("task", "1", "--start")
-    scene.run("task", "1", "--done", "--commit", "172c0b0")
-    FORMAT.compacted(Workspace.open(scene.root), scene.workflow)
-    names = ("workflow_started", "phase_completed", "task_completed", "context_compacted")
-    found = scene.events(*names)
-    assert [each["event"] for each in found] == [names[0], names[1], names[1], names[2], names[3]]
-    assert found[-1] == {"at": found[-1]["at"], "event": "context_compacted", "note": "session resumed"}
 
 
 def test_a_start_says_whether_it_resumes(scene: Scene) -> None:
@@ -351,7 +338,11 @@ def test_a_transition_is_one_write(scene: Scene) -> None:
 
 
 def test_a_completed_task_has_its_commit(scene: Scene) -> None:
-    """R004-26 and I004-12: its number is a number in the history, and from 1 to the last."""
+    """R004-26, R004-18 and I004-12: its number is a number in the history, and from 1 to the last.
+
+    A compaction stands among the document's other events. Of tasks, the one that is reopened is alone in progress. A
+    block at a completed one leaves it completed: its work is done, and the workflow waits, even if nobody said why.
+    """
     scene.dev()
     scene.run("task", "1", "--start")
     scene.run("task", "1", "--done", "--commit", "172c0b0")
@@ -367,27 +358,17 @@ def test_a_completed_task_has_its_commit(scene: Scene) -> None:
     said = scene.run("task", "1", "--done", "--commit", "ab12cd3", code=1).err
     assert "is completed with commit 172c0b0; `holdfast skills task 1 --reopen` lets you change that" in said
 
+    FORMAT.compacted(Workspace.open(scene.root), scene.workflow)
+    names = ("workflow_started", "phase_completed", "task_completed", "context_compacted")
+    found = scene.events(*names)
+    assert [each["event"] for each in found] == [names[0], names[1], names[1], names[2], names[3]]
+    assert found[-1] == {"at": found[-1]["at"], "event": "context_compacted", "note": "session resumed"}
 
-def test_a_task_that_is_reopened_is_the_only_one_in_progress(scene: Scene) -> None:
-    """The one that was worked on waits."""
-    scene.dev()
-    scene.run("task", "1", "--start")
-    scene.run("task", "1", "--done")
     scene.run("task", "2", "--start")
-
     scene.run("task", "1", "--reopen")
-
     assert [each["status"] for each in scene.state()["tasks"]] == ["in_progress", "pending"]
-
-
-def test_a_block_at_a_completed_task_leaves_it_completed(scene: Scene) -> None:
-    """Its work is done; the workflow waits, even if nobody said why."""
-    scene.dev()
-    scene.run("task", "1", "--start")
-    scene.run("task", "1", "--done", "--commit", "172c0b0")
-
+    scene.run("task", "1", "--done")
     scene.holdfast("update", "--phase", "Add model", "--status", "blocked")
-
     assert (scene.state()["workflow"]["status"], scene.state()["tasks"][0]["status"]) == ("blocked", "completed")
 
 
