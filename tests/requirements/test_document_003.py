@@ -40,9 +40,11 @@ def paid(run: Run, id_: str, cost: str | None) -> None:
 
 
 def test_the_state_lies_at_its_path(scene: Scene) -> None:
-    """R003-01: and without the file there is no run."""
+    """R003-01, R003-05: without the file there is no run; the task document's path is absolute."""
     assert FORMAT.find(scene.project).workflows == ()
-    scene.start()
+    holdfast("start", str(scene.doc), "--format", "orchestrator", root=scene.project.root)
+    assert head(scene)["task_doc"] == str(scene.doc)
+    assert scene.doc.is_absolute()
     assert scene.path == scene.project.root / ".claude/agent-state.json"
     scene.put(scene.path.read_bytes().replace(b'"planning"', b'"executing"'))
     assert scene.workflow.status == "active"  # the file alone says so
@@ -110,16 +112,13 @@ def test_a_run_can_fail_from_any_state_and_no_further(scene: Scene, at: str) -> 
     assert [each.status for each in scene.project.archived.values()] == ["failed"]
 
 
-def test_the_task_documents_path_is_absolute(scene: Scene) -> None:
-    """R003-05: wherever the command was run."""
-    holdfast("start", str(scene.doc), "--format", "orchestrator", root=scene.project.root)
-    assert head(scene)["task_doc"] == str(scene.doc)
-    assert scene.doc.is_absolute()
+def test_phases_count_from_zero_and_the_current_task_is_n_of_m(scene: Scene) -> None:
+    """R003-06, R003-07, R003-16, I003-1 and I003-18: a task's prefix is one more than its phase.
 
-
-def test_phases_count_from_zero(scene: Scene) -> None:
-    """R003-06, R003-16 and I003-1: a task's prefix is one more; the example's way of counting is read too."""
+    M is what the task document has in that phase. The example's way of counting is read too.
+    """
     scene.start()
+    assert head(scene)["current_task"] == "0/2"
     scene.do(lambda run: moves.begin(run, "2.1"))
     assert (head(scene)["current_phase"], head(scene)["total_phases"]) == (1, 2)
     assert scene.data["pending_tasks"][0] == {"phase": 0, "task": "1.1", "name": "Update the model"}
@@ -128,12 +127,7 @@ def test_phases_count_from_zero(scene: Scene) -> None:
     )
     wrong = [each.text for each in faults.contradictions(run, scene.doc, str) if "expected" in each.text]
     assert ["phase 0" in each or "phase 3" in each for each in wrong] == [True, True]
-
-
-def test_the_current_task_is_n_of_m(scene: Scene) -> None:
-    """R003-07 and I003-18: M is what the task document has in that phase."""
-    scene.start()
-    assert head(scene)["current_task"] == "0/2"
+    scene.do(lambda run: moves.remove_agent(run, "2.1"))
     scene.do(lambda run: moves.begin(run, "1.2"))
     assert head(scene)["current_task"] == "2/2"
     assert [task.id for task in task_document.parse(scene.doc.read_text()).in_phase(1)] == ["1.1", "1.2"]
