@@ -115,7 +115,10 @@ def test_two_files_of_one_task_are_told_apart(workflows: Workflows, folder: Path
 
 
 def test_a_first_subtask_makes_a_container(workflows: Workflows, folder: Path) -> None:
-    """R002-47, R002-15: its files are made while the work goes on; subtasks inherit, and have none themselves."""
+    """R002-47, R002-15, R002-17: its files are made while the work goes on; subtasks inherit, and have none themselves.
+
+    A container is neither begun nor completed nor blocked by itself, whatever its file says.
+    """
     workflows.add("Auth", "--require", "JWT authentication", "--focus", "src/auth")
     said = workflows.json("task", "decompose", "IMPL-1", "Design it", "Build it")
 
@@ -128,16 +131,11 @@ def test_a_first_subtask_makes_a_container(workflows: Workflows, folder: Path) -
     assert "an id has two levels at most" in workflows.run("task", "decompose", "IMPL-1.1", "Deeper", code=1).err
     assert workflows.add("More", "--parent", "IMPL-1") == "IMPL-1.3"
 
-
-def test_only_leaves_are_worked_on(workflows: Workflows, folder: Path) -> None:
-    """R002-17: a container is neither begun nor completed nor blocked by itself, whatever its file says."""
-    workflows.add("Auth")
-    workflows.run("task", "decompose", "IMPL-1", "Design it")
     workflows.put(folder, workflows.task(folder, "IMPL-1") | {"status": "pending"})
     assert "IMPL-1 is a container" in workflows.complete("IMPL-1", code=1).err
     for move in (workflows.begin, workflows.block):
         assert 'has no task "IMPL-1"' in move("IMPL-1", code=1).err
-    assert workflows.ready() == ["IMPL-1.1"]
+    assert workflows.ready() == ["IMPL-1.1", "IMPL-1.2", "IMPL-1.3"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +195,10 @@ def test_blocked_tasks_wait_for_somebody(workflows: Workflows, folder: Path) -> 
 
 
 def test_a_summary_appears_with_the_first_completed_task(workflows: Workflows, folder: Path) -> None:
-    """R002-39, R002-14: `.summaries/IMPL-1-summary.md`; not before, and not without a text."""
+    """R002-39, R002-14, R002-45: `.summaries/IMPL-2-summary.md`; not before, and not without a text.
+
+    Completing again changes nothing: a file that says it already is not written, and the summary stays.
+    """
     workflows.add("Build it")
     workflows.add("Test it")
     workflows.begin("IMPL-1")
@@ -209,14 +210,8 @@ def test_a_summary_appears_with_the_first_completed_task(workflows: Workflows, f
     assert (folder / ".summaries" / "IMPL-2-summary.md").read_text() == (
         "# IMPL-2: Test it\n\nAll green.\nSee src/auth.\n"
     )
-
-
-def test_completing_again_changes_nothing(workflows: Workflows, folder: Path) -> None:
-    """R002-45: a file that says it already is not written; its summary stays."""
-    workflows.add("Build it")
-    workflows.complete("IMPL-1", "done")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
-    said = workflows.json("task", "complete", "IMPL-1", "--summary", "another")
+    said = workflows.json("task", "complete", "IMPL-2", "--summary", "another")
     assert said["changed"] is False
     assert "its summary stays as it was" in said["notes"][0]
     after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
