@@ -11,9 +11,11 @@ import pytest
 
 from holdfast.errors import StateError
 from holdfast.files import atomic
+from holdfast.formats.compaction.detection import memory_file
 from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start, Workflow
+from tests.doctoring import examine
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -49,6 +51,21 @@ def test_a_phase_that_gets_another_title_keeps_its_agent(project: Workspace) -> 
     """Whether it is current or not."""
     now = verbs.update(project, started(project), Changes(current=2, phase="Build it"))
     assert [(each.title, each.agent) for each in now.phases] == [("Design", ""), ("Build it", "coder"), ("Test", "")]
+
+
+def test_doctor_names_an_older_state_and_what_is_odd_in_the_memory_file(project: Workspace, put: Put) -> None:
+    """Each with what to do."""
+    newer = started(project).path
+    older = newer.with_name("state-qa-loop-20200101_000000.json")
+    older.write_bytes(newer.read_bytes())
+    os.utime(older, (0, 0))
+    put(memory_file.FILE, "# One\n\nWorkflow: A\nPhase: 1/2\n\n# Two\n\nWorkflow: B\nPhase: 1/2\n")
+
+    found = {each.code: each for each in examine("compaction", project.root)}
+    assert found["older"].text == f'{older} is an older state of "QA Loop", which has a newer file'
+    assert found["older"].remedy == f"rm {older}"
+    assert 'also names the workflow "B", which is not used: the first that is not over counts' in found["source"].text
+    assert found["source"].remedy == f"correct {project.root / memory_file.FILE}"
 
 
 def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Workspace, put: Put) -> None:
