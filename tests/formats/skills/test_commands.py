@@ -129,9 +129,9 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
 
 
 def test_tasks_that_were_completed_early_complete_their_phase(root: Path) -> None:
-    """Their phase is begun and completed on the way; a command that says what is so changes nothing."""
+    """Their phase is begun and completed on the way; one that is not can't be reopened."""
     start(root)
-    assert "Nothing changed" in skills(root, "task", "2", "--reopen").out
+    assert "task 2 is pending, and only a completed one" in skills(root, "task", "2", "--reopen", code=1).err
     for number in "12":
         skills(root, "task", number, "--done")
     assert "no task is in progress; `holdfast skills task N --start`" in skills(root, "tdd", "red", code=1).err

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, command_line
+from holdfast.errors import HoldfastError, TransitionError, command_line
 from holdfast.files import access
 from holdfast.formats.skills import display, moves, results, upkeep, view
 from holdfast.formats.skills.format import CORRUPTED, FORMAT
-from holdfast.formats.skills.schema import TASK_ID
+from holdfast.formats.skills.schema import TASK_ID, status_of
 from holdfast.workflow import values, verbs
 from holdfast.workflow.format import Answer
 from holdfast.workflow.model import Start, Workflow  # the commands read the annotations
@@ -158,6 +158,10 @@ def task(
             moves.start_task(state, number)
         elif done:
             moves.complete_task(state, number, commit=commit)
+        elif (status := status_of(state.task(number))) != "completed":
+            raise TransitionError(
+                f"task {number} is {status.replace('_', ' ')}, and only a completed one can be reopened"
+            )
         else:
             moves.reopen_unit(state, f"{TASK_ID}{number}")
 
