@@ -103,7 +103,8 @@ def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: H
     assert prompted() == ""
 
     holdfast("claim", "--session", ME[:8], root=project.root)
-    assert "Given" in prompted(), "it was given again"
+    said = prompted()
+    assert "Given" in said and said.endswith("whether to begin; `holdfast next` then says what to do."), "given again"
     holdfast("claim", root=project.root, session=ME)
     assert prompted() == "", "its own model asked"
 

@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from holdfast.memory.rows import Event
 from holdfast.sessions import conversations, messages, owners
 from tests.handmade import ME, OTHER, workflow, workspace
 
@@ -44,6 +45,8 @@ def test_what_was_set_free_is_named_while_it_is_fresh(project: Workspace, monkey
     owners.own(project, theirs, OTHER)
     owners.release(project, freed, by_hand=True)
     assert owners.lately(project, ME) == [mine.key, theirs.key, freed.key]
+    told = [each.what for each in project.ledger.table(Event).where(kind="owner", order="id")]
+    assert told == ["now owned by this session"] * 2 + ["no owner yet"]
 
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-09T12:00:00Z")
     assert owners.lately(project, ME) == [mine.key]

@@ -109,7 +109,7 @@ def fingerprint(event: Call) -> str:
     description = " ".join(str(values.get("description") or "").casefold().split())
     work = [values.get("subagent_type") or "general-purpose", description, values.get("prompt")]
     work += [values.get(key) for key in _OPTIONS]
-    return hashlib.sha256(json.dumps(work, default=str).encode("utf-8", "replace")).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(work, default=str).encode()).hexdigest()[:32]
 
 
 def broke_off(project: OpenProject, conversation: str) -> bool:
