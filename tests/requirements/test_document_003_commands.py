@@ -174,7 +174,7 @@ REFUSED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("learn", "insight", "  "), "needs a lesson"),
     (("learn", "insight", "Look first", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
     (("bounds", "--time", "long"), "such as 1d, 2h"),
-    (("bounds", "--time", "0h"), "a bound is more than 0"),
+    (("bounds", "--time", "0h"), "'0h' can't be a bound; give one of more than 0"),
     (("bounds", "--cost", "$0.00"), "more than 0"),
     (("checkpoint", "--task", "9.9"), "there are 1.1, 1.2, 2.1"),
     (("checkpoint", "checkpoint-001.json"), "add --restore"),

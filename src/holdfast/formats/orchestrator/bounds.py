@@ -76,13 +76,14 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     """
     if run.terminal:
         raise TransitionError(f"the run is {run.status}, so its bounds stay as they are")
-    named: dict[str, Any] = {"max_iterations_per_task": iterations}
-    if cost is not None:
-        named["max_cost"] = f"${cost.strip().removeprefix('$').strip()}" if amounts.asked_money(cost) else ""
-    if time is not None:
-        named["max_time"] = " ".join(time.split()) if amounts.asked_time(time) else ""
-    if "" in named.values():
-        raise HoldfastError("a bound is more than 0")
+    for value, amount in ((cost, amounts.asked_money), (time, amounts.asked_time)):
+        if value is not None and not amount(value):
+            raise HoldfastError(f"{value!r} can't be a bound; give one of more than 0")
+    named: dict[str, Any] = {
+        "max_iterations_per_task": iterations,
+        "max_cost": None if cost is None else f"${cost.strip().removeprefix('$').strip()}",
+        "max_time": None if time is None else " ".join(time.split()),
+    }
     run.part("safety_bounds").update({key: value for key, value in named.items() if value is not None})
 
 
