@@ -270,7 +270,7 @@ def test_the_status_line_is_the_same_from_the_server_and_without_it(place: Scrat
     """From stdin, which the server gets; an unknown session has none."""
     folder = place.home / ".local/state/holdfast/status"
     folder.mkdir(mode=0o700)
-    (folder / "known").write_text("holdfast status 1\n0\nA plan · phase 1/2\n")
+    (folder / "known").write_text("0\nA plan · phase 1/2\n")
     (folder / "known").chmod(0o600)
     for session, line in {"known": "A plan · phase 1/2\n", "unknown": ""}.items():
         for server_is in ("on", "off"):

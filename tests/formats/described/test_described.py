@@ -393,7 +393,7 @@ def checklist(tmp_path: Path) -> Workspace:
         ({"current": 2}, "the first task that is left"),
         ({"current": 3}, "there is no task 3"),
         ({"total": 3}, "lists 2 tasks"),
-        ({"deliverables": ("x",)}, "keeps no deliverables"),
+        ({"deliverables": ("x",)}, "keeps deliverables"),
         ({"error": "x"}, "add --status blocked or failed"),
     ],
 )
