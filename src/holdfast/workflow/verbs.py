@@ -171,7 +171,7 @@ def start(project: Records, format: str, start: Start) -> Workflow:
     adapter = registry.get(format)
     if not adapter.takes_total and start.total not in (None, len(start.phases)):
         unit = RECORDS[format].UNIT
-        raise TransitionError(f"a {format} workflow lists each {unit}: name them with --phase, and leave out --total")
+        raise TransitionError(f"the format {format} lists each {unit}: name them with --phase, and leave out --total")
     return adapter.start(project, start)
 
 
@@ -287,7 +287,7 @@ def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
 
 def _update_phase(draft: Draft, phase: Phase, status: Status | None, changes: Changes) -> None:
     if changes.error and (status or phase.status) not in _STOPPED:
-        draft.refuse(f"only a {draft.unit_word} that failed or is blocked has an error; add --status blocked or failed")
+        draft.refuse(f"only a failed or blocked {draft.unit_word} has an error; add --status blocked or failed")
     draft.ensure_kept(changes.deliverables)  # before the move, which some formats write at once
     note = changes.handover or ""
     if status is not None:

@@ -137,7 +137,7 @@ def end(state: State, *, early: bool) -> None:
     Args:
         state: the state.
         early: leave phases and tasks that are open as they are, so that nothing says that they were worked on. Without
-            it, all are completed.
+            it, `verbs.done` has made sure that every unit is completed.
 
     Raises:
         TransitionError: a checkpoint failed, or without `early` one of the phase of tasks is open.
